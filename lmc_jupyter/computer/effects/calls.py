@@ -1,43 +1,42 @@
 """What a call in Python does: harmless, named, or that it "may do more".
 
-One rule: a function that is handed on counts as called, with arguments that nobody knows.
-
-The file is long because the kinds of calls (of a builtin, of a library, of a method, of a value of
-the person's) decide in one order, and the first that knows the call names it.
+One rule: what was said to do more is not doubted again; a function of this code that is handed on
+is called with whatever else is in the call.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from lmc_jupyter.computer.effects import tables, values
-from lmc_jupyter.computer.effects.shell import shell_effects
+from lmc_jupyter.computer.effects import tables
+from lmc_jupyter.computer.effects import value as values
+from lmc_jupyter.computer.effects.magics import add_shell, shell_object
 from lmc_jupyter.computer.effects.sql import sql_effects
-from lmc_jupyter.computer.effects.value import NOTHING, OWN, THEIRS, UNKNOWN, Value
+from lmc_jupyter.computer.effects.value import (
+    NOTHING,
+    OWN,
+    THEIRS,
+    UNKNOWN,
+    Value,
+    join,
+    mix,
+    short,
+    source,
+)
 from lmc_jupyter.computer.tools.namespace import PATH as TOOLS
-from lmc_jupyter.content import shorten
 from lmc_jupyter.content.effect import EffectKind
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.effects.walk import Walk
 
-_SHELLS = {"!", "sx", "system", "bash", "sh", "cmd"}
-_PACKAGES = {"pip", "conda", "mamba", "micromamba", "uv"}
-_PYTHON = {"time", "capture", "prun", "memit", "mprun", "lprun", "debug"}
-_QUIET_MAGICS = {
-    "matplotlib", "who", "who_ls", "whos", "pwd", "pinfo", "pinfo2", "psource", "pdoc", "pdef",
-    "pfile", "history", "hist", "lsmagic", "magic", "quickref", "precision", "autosave", "dirs",
-    "ls", "ll", "xmode", "colors", "page", "latex", "markdown", "svg", "SVG", "html", "HTML",
-}  # fmt: skip
-_OPTIONS = re.compile(r"(?:-{1,2}\w+(?:[ =]?\d+)?[ \t]+)*")
 _SETTINGS = re.compile(r"rcParams|\.options|(?:^|\.)(?:config|flags|backend|rc)\b|^sys\.ps")
 _SQL = {"execute", "executemany", "executescript", "sql", "read_sql", "read_sql_query", "query"}
 _DICT_CHANGES = {"update", "pop", "clear", "setdefault", "__setitem__", "popitem", "__delitem__"}
 _PLAIN = {f"{kind}()" for kind in ("str", "list", "dict", "set", "int", "float", "bytes", "tuple")}
+_SAME_ELEMENTS = {"list", "tuple", "sorted", "reversed", "iter"}
 ANY_TOOL = "may call any tool"
 
 
@@ -54,7 +53,7 @@ class Call:
 
     Parameters
     ----------
-    is_open : whether more arguments come from `*a` or `**d`
+    is_open : whether nobody knows which argument is which: `*a`, `**d`
     handed : the function is handed on, and nobody knows its arguments
     """
 
@@ -76,11 +75,13 @@ class Call:
         starred = any(isinstance(each.node, ast.Starred) for each in self.args[: index + 1])
         return self.args[index] if index < len(self.args) and not starred else None
 
+    def text(self, index: int = 0) -> str | None:
+        """The text of the argument at this position, where it is known."""
+        return self.args[index].value.text if index < len(self.args) else None
+
     @property
     def function(self) -> str:
         """The function as it is written."""
-        from lmc_jupyter.computer.effects.walk import source
-
         return source(self.node.func if isinstance(self.node, ast.Call) else self.node)
 
 
@@ -94,17 +95,17 @@ def result_of(place: str) -> str:
     library = tables.module_in(place, tables.HONEST) or tables.module_in(place, tables.PURE)
     if library == "pathlib":
         return "pathlib.Path()"
-    if not library:
-        library = tables.module_in(place, tables.NETWORK) or place.partition("()")[0]
-    return f"{library}()"
+    return f"{library or tables.module_in(place, tables.NETWORK) or place.partition('()')[0]}()"
 
 
-def hand_on(walk: Walk, value: Value, node: ast.expr) -> None:
-    """A value goes where it is not seen what becomes of it: if it is a function, it is called."""
-    from lmc_jupyter.computer.effects.walk import source
-
+def hand_on(walk: Walk, value: Value, node: ast.expr, given: Value = UNKNOWN) -> Value:
+    """A value goes where it is not seen what becomes of it: if it is a function, it is called, with
+    what is given; gives what that returns."""
     if values.is_iterator(value.live):
         walk.change(value.roots)
+    if value.functions:
+        it = Call(node, [Given(node, given)], {}, handed=True)
+        return _run(walk, value, it)
     if _is_tools(value.kind) and "()" not in value.kind:
         walk.add("unknown", source(node), ANY_TOOL)
     elif value.kind == "globals()":
@@ -114,151 +115,168 @@ def hand_on(walk: Walk, value: Value, node: ast.expr) -> None:
             walk.add("unknown", f"{source(node)}()")
         elif values.runs_when_used(value.live):
             walk.add("unknown", source(node), "runs code of its class")
+    elif value.is_place and (values.is_data(value.kind) or value.kind == "get_ipython"):
+        return UNKNOWN
+    elif value.is_place and values.is_module_place(value.kind):
+        if not tables.is_harmless(value.kind) or value.kind in tables.MIXED:
+            walk.add("unknown", source(node), "is handed on")
     elif value.is_place or (value.owner is not None and value.name):
-        if value.is_place and (values.is_data(value.kind) or value.kind == "get_ipython"):
-            return
-        if value.is_place and values.is_module(value.kind):
-            if not tables.is_harmless(value.kind) or value.kind in tables.MIXED:
-                walk.add("unknown", source(node), "is handed on")
-            return
-        call(walk, value, Call(node, [], {}, handed=True))
+        return call(walk, value, Call(node, [], {}, handed=True))
+    return UNKNOWN
+
+
+def _run(walk: Walk, callee: Value, it: Call) -> Value:
+    """Call all functions of this code that the value may be."""
+    if callee.parts and not it.handed:  # `partial(f, df)` adds arguments of its own
+        more = Given(it.node, Value(roots=callee.parts, parts=callee.parts))
+        it = replace(it, args=[*it.args, more], is_open=True)
+    functions = sorted(callee.functions, key=lambda each: (each.node.lineno, each.node.col_offset))
+    return mix([walk.run(each, it) for each in functions])
 
 
 def call(walk: Walk, callee: Value, it: Call) -> Value:
     """Find the effects of one call; those of its arguments were found before."""
-    owner, name = callee.owner, callee.name
-    if callee.kind == THEIRS:
+    owner, place = callee.owner, callee.kind
+    result = UNKNOWN
+    if callee.functions:
+        result = _run(walk, callee, it)
+        if owner is None or owner.kind == OWN:
+            return result
+    if place in (THEIRS, ""):
         walk.add("unknown", f"{it.function}()")
-        return UNKNOWN
-    if owner is None or owner.is_place:
-        place = callee.kind
-        if not callee.is_place:
-            if callee.kind == "":
-                walk.add("unknown", f"{it.function}()")
-                return UNKNOWN
-            if _is_tools(place) or "()" not in place or tables.is_harmless(place):
-                return Value(callee.kind if "()" in callee.kind else OWN)
+        return result
+    if owner is not None and not owner.is_place:
+        given = _hand_on_all(walk, it, owner, callee.name)
+        node = it.node.func if isinstance(it.node, ast.Call) else it.node
+        if isinstance(node, ast.Call) and node.args:
+            node = node.args[0]  # `getattr(df, "pop")("a")`
+        return _method(walk, owner, callee.name, it, getattr(node, "value", node), given)
+    if not callee.is_place:
+        if place != OWN and not _is_tools(place) and not tables.is_harmless(place):
             walk.add("unknown", f"{it.function}()")
-            return UNKNOWN
-        unbound = place.rpartition(".")[0]
-        kind = unbound.rpartition(".")[2]
-        if it.args and values.is_unbound(place, unbound, kind, bool(it.args[0].value.roots)):
-            # `Path.unlink(p)`, `list.append(items, 1)`
-            mine = it.args[0].value
-            mine = mine._replace(kind=mine.kind or f"{unbound}()")
-            more = Call(it.node, it.args[1:], it.keywords, it.is_open)
-            return _method(walk, mine, name or place.rpartition(".")[2], more, it.args[0].node)
-        return _function(walk, place, it)
-    node = it.node.func if isinstance(it.node, ast.Call) else it.node
-    if isinstance(node, ast.Call) and node.args:
-        node = node.args[0]  # `getattr(df, "pop")("a")`
-    return _method(walk, owner, name, it, getattr(node, "value", node))
+        given = _hand_on_all(walk, it, callee, place)
+        reach = callee.reach | given.reach  # `ref()`, `itemgetter("a")(d)`
+        return Value(place, reach, reach)
+    if it.args and values.is_unbound(place, bool(it.args[0].value.roots)):
+        first = it.args[0].value  # `Path.unlink(p)`, `list.append(items, 1)`
+        kind = f"{place.rpartition('.')[0]}()" if first.kind == OWN else first.kind
+        more = Call(it.node, it.args[1:], it.keywords, it.is_open)
+        name = place.rpartition(".")[2]
+        given = _hand_on_all(walk, more, first, name)
+        return _method(walk, first._replace(kind=kind), name, more, it.args[0].node, given)
+    return _function(walk, place, it)
+
+
+def _hand_on_all(walk: Walk, it: Call, owner: Value, name: str) -> Value:
+    """The arguments go to a library: what is in them, and what functions among them give."""
+    each = [given.value for given in it.all()]
+    inside = [value for value in (owner, *each) if not value.functions] or each
+    mixture = mix([*inside, *map(walk.element, inside)])._replace(text=None, live=NOTHING)
+    if tables.module_in(owner.kind, tables.HONEST):
+        reach = walk.without_copies(mixture.reach)
+        mixture = mixture._replace(roots=reach, parts=reach)
+    mixture = mixture._replace(roots=mixture.reach)
+    if name in tables.LOOKS:
+        return mix(each)
+    return mix([*each, *(hand_on(walk, one.value, one.node, mixture) for one in it.all())])
 
 
 # Functions ----------------------------------------------------------------------------------------
 
 
 def _function(walk: Walk, place: str, it: Call) -> Value:
-    if place in ("getattr", "operator.attrgetter", "operator.methodcaller") and not it.handed:
-        return _get_attribute(walk, place, it)
-    if _is_tools(place):
-        if "._" in place:
-            walk.add("unknown", it.function, ANY_TOOL)
-        elif it.handed:
-            walk.add("unknown", it.function, "is handed on: any of its tools may be called")
-        elif place != f"{TOOLS}.search":
-            walk.add("tools", place.removeprefix(f"{TOOLS}."))
-        return Value(OWN)
-    if place in ("importlib.import_module", "__import__") and not it.handed:
-        name = it.args[0].value.text if it.args else None
-        if name is None:
-            walk.add("unknown", f"{place}()")
-            return UNKNOWN
-        walk.load_module(name)
-        top = name.partition(".")[0]
-        return Value(tables.place_of(top if place == "__import__" else name))
-    if place.startswith("os.environ.") and place.rpartition(".")[2] in _DICT_CHANGES:
-        walk.add("changes", "os.environ")
-    if place in ("globals", "locals", "vars") and not it.args and not it.handed:
-        return Value("globals()")
-    if place in tables.ENDS:
-        walk.add("deletes", "", "all your variables: it ends the kernel")
-        return Value(OWN)
-    if place in ("os.chdir", "os.fchdir", "contextlib.chdir"):
-        walk.add("unknown", f"{place}()", "changes the folder in which code runs")
-        return Value(OWN)
-    library = tables.module_in(place, tables.HONEST)
     name = place.rpartition(".")[2]
+    if place == "getattr" and not it.handed:
+        return _get_attribute(walk, it)
+    given = _hand_on_all(walk, it, Value(f"{place}()"), place)
+    if _is_tools(place):
+        return _tool(walk, place, it)
+    if place in ("importlib.import_module", "__import__") and it.text() is not None:
+        module = it.text() or ""
+        walk.load_module(module)
+        top = module.partition(".")[0]
+        return Value(tables.place_of(top if place == "__import__" else module))
+    if place.startswith("os.environ.") and name in _DICT_CHANGES:
+        walk.add("changes", "os.environ")
+    elif place in ("globals", "locals", "vars") and not it.args and not it.handed:
+        return Value("globals()")
+    elif place in tables.ENDS:
+        walk.add("deletes", "", "all your variables: it ends the kernel")
+        return UNKNOWN
+    elif place in ("os.chdir", "os.fchdir", "contextlib.chdir"):
+        walk.add("unknown", f"{place}()", "changes the folder in which code runs")
+        return UNKNOWN
+    library = tables.module_in(place, tables.HONEST)
     found = _files(walk, place, name, it)
     found |= _network(walk, place, name, it) | _programs(walk, place, it)
-    found |= _sql(walk, name, it) if library or "sql" in place else False
+    found |= _sql(walk, UNKNOWN, name, it) if library or "sql" in place else False
     found |= _values(walk, place, name, it)
-    if library and not found:
-        found = _named_like_writing(walk, place, name, it)
+    found = found or bool(library and _named_like_writing(walk, place, name, it))
     if place == "vars" and it.args and it.args[0].value.is_place:
-        walk.add("unknown", shorten.line(ast.unparse(it.node), 60), "may do more")
+        walk.add("unknown", source(it.node), "may do more")
     elif not found and not tables.is_harmless(place) and not _is_excused(place, it):
         walk.add("unknown", f"{it.function}()")
-    return _result(walk, place, it)
+        found = True
+    return _result(walk, place, it, given, found)
 
 
-def _result(walk: Walk, place: str, it: Call) -> Value:
+def _result(walk: Walk, place: str, it: Call, given: Value, found: bool) -> Value:
     """What is known of what a function gives."""
-    from lmc_jupyter.computer.effects.walk import join
-
     texts = [each.value.text for each in it.args]
-    parts = frozenset[str]()
-    items: tuple[Value, ...] = ()
+    text: str | None
     first = it.args[0].value if it.args else UNKNOWN
     if place in tables.VIEWS and values.is_buffer(first.live):
-        return Value("numpy()", first.roots, first.alias, first.alias)
+        return Value("numpy()", first.here, first.here)
     if place == "type" and len(it.args) == 1 and first.kind.endswith("()"):
         return Value(first.kind.removesuffix("()"))
-    if place == "collections.ChainMap" or (place == "vars" and it.args):
-        return Value("dict()", first.roots, first.alias)  # it writes into the first
-    if place == "dict":
-        more = [each.value for each in it.keywords.values()]
-        parts = walk._elements(first).union(*(each.alias | each.parts for each in more))
-        return Value("dict()", parts=parts)
-    if place in ("list", "tuple", "sorted", "reversed", "iter", "enumerate", "zip", "tqdm.tqdm"):
-        parts = parts.union(*(walk._elements(each.value) for each in it.args))
-        if place in ("zip", "enumerate") and it.args:
-            items = tuple(each.value for each in it.args)
-            items = (Value(OWN), *items) if place == "enumerate" else items
-            return Value("zip()", parts=parts, items=items)
-        if first.live is NOTHING and place in ("list", "tuple", "sorted", "reversed", "iter"):
-            element = walk.element(first)
-            return Value("list()", parts=parts, items=(element, element))
-        return Value("list()", parts=parts, live=first.live)
+    if place in ("zip", "enumerate") and it.args:
+        items = (UNKNOWN,) * (place == "enumerate") + tuple(each.value for each in it.args)
+        return Value("zip()", parts=given.reach, items=items, functions=given.functions)
+    if place in ("next", "min", "max"):
+        return walk.element(first)
+    if place in _SAME_ELEMENTS:
+        element = walk.element(first)
+        return Value("list()", parts=element.reach, items=(element,) * 2, functions=given.functions)
     if place in ("str", "os.fspath", "os.path.abspath", "os.path.expanduser") and texts:
         return Value("str()", text=texts[0])
     if place in ("pathlib.Path", "pathlib.PurePath", "os.path.join") and texts and texts[0]:
         text = texts[0]
-        for given, each in zip(it.args[1:], texts[1:], strict=True):
-            text = join(text, f"{{{ast.unparse(given.node)}}}" if each is None else each)
+        for argument, each in zip(it.args[1:], texts[1:], strict=True):
+            text = join(text, f"{{{ast.unparse(argument.node)}}}" if each is None else each)
         kind = "pathlib.Path()" if place.startswith("pathlib") else "str()"
-        return Value(kind, text=text if len(text) <= values.MAX_TEXT else None)
-    if place in ("next", "min", "max"):
-        return walk.element(first)
-    if place in ("copy.copy", "copy.deepcopy"):
-        parts = walk._elements(first) if place == "copy.copy" else parts
-        return Value(first.kind or OWN, parts=parts)
-    if not tables.module_in(place, tables.HONEST):  # those copy; others keep what they get
-        parts = parts.union(*(each.value.alias | each.value.parts for each in it.all()))
-    return Value(f"{place}()", parts=parts)
+        return Value(kind, text=short(text))
+    if place == "copy.deepcopy" or tables.module_in(place, tables.HONEST):
+        given = UNKNOWN  # they copy
+    if place == "copy.copy" or place == "dict":
+        given = walk.element(first).or_else(mix(each.value for each in it.keywords.values()))
+    if place in ("collections.ChainMap", "vars"):  # they write into the first
+        return Value("dict()", first.roots, first.reach)
+    kind = f"{place}()" if not found else "open()" if place in tables.FILES else OWN
+    text = texts[0] if place == "sqlite3.connect" and texts else None
+    return Value(kind, parts=given.reach, text=text, functions=given.functions)
 
 
-def _get_attribute(walk: Walk, place: str, it: Call) -> Value:
-    """`getattr(os, "system")`, `methodcaller("unlink")`."""
-    at = 1 if place == "getattr" else 0
-    name = it.args[at].value.text if len(it.args) > at else None
-    if place == "getattr":
-        if name is None:
-            walk.add("unknown", shorten.line(ast.unparse(it.node), 60))
-            return Value(OWN)
+def _tool(walk: Walk, place: str, it: Call) -> Value:
+    if "._" in place:
+        walk.add("unknown", it.function, ANY_TOOL)
+    elif it.handed:
+        walk.add("unknown", it.function, "is handed on: any of its tools may be called")
+    elif place != f"{TOOLS}.search":
+        walk.add("tools", place.removeprefix(f"{TOOLS}."))
+    return UNKNOWN
+
+
+def _is_tools(place: str) -> bool:
+    """Whether this is the object `tools`, or a tool of it, or what comes of one."""
+    return place == TOOLS or place.startswith(f"{TOOLS}.")
+
+
+def _get_attribute(walk: Walk, it: Call) -> Value:
+    """`getattr(os, "system")`."""
+    name = it.text(1)
+    if name is not None:
         return walk.attribute(it.args[0].value, name, it.node)
-    if name is None or (place.endswith("methodcaller") and name not in tables.METHODS):
-        walk.add("unknown", f"{it.function}()")
+    walk.add("unknown", source(it.node))
     return UNKNOWN
 
 
@@ -269,108 +287,78 @@ def _is_excused(place: str, it: Call) -> bool:
     if place == "numpy.load":
         return "allow_pickle" not in it.keywords
     if place.startswith("yaml."):
-        loader = it.keywords.get("Loader") or (it.args[1] if len(it.args) > 1 else None)
+        loader = it.at((1, "Loader"))
         return loader is not None and "Safe" in loader.value.kind
-    if re.search(r"\.(?:eval|query)$", place):
-        text = it.args[0].value.text if it.args else None
-        return text is not None and "@" not in text.replace("@", "@", 1).partition("(")[0]
-    return False
+    return re.search(r"\.(?:eval|query)$", place) is not None and "@" not in (it.text() or "@")
 
 
 # Methods ------------------------------------------------------------------------------------------
 
 
-def _method(walk: Walk, owner: Value, name: str, it: Call, node: ast.expr) -> Value:
+def _method(walk: Walk, owner: Value, name: str, it: Call, node: ast.expr, given: Value) -> Value:
     """A method of a value."""
     kind = owner.kind
     place = f"{kind}.{name}" if kind not in ("", OWN) else name
     if kind == "get_ipython()":
-        _shell_object(walk, name, it)
+        shell_object(walk, name, [each.value.text or "" for each in it.args])
         return UNKNOWN
     if kind == "globals()":
         if name in _DICT_CHANGES:
             walk.add("unknown", "globals()", "is handed on: any name may change")
         return UNKNOWN
-    if kind == THEIRS:
-        walk.add("unknown", f"{it.function}()")
-        return UNKNOWN
-    if name in walk.methods and kind in ("", OWN) and name not in tables.METHODS:
-        return Value(OWN)
-    is_plain = kind in (
-        "str()",
-        "list()",
-        "dict()",
-        "set()",
-        "int()",
-        "float()",
-        "bytes()",
-        "tuple()",
-    )
     found = False
-    if not is_plain:
+    if kind not in _PLAIN:
         found = _path_method(walk, owner, name, it, node)
         found = found or _files(walk, place, name, it, is_method=True)
         found |= _network(walk, place, name, it) | _programs(walk, place, it)
-        found |= name in _SQL and _sql(walk, name, it)
+        found |= name in _SQL and _sql(walk, owner, name, it)
     found |= _changes(walk, owner, name, it, is_part=not isinstance(node, ast.Name))
-    library = tables.module_in(kind, tables.HONEST)
-    if library and not found:
+    if not found and tables.module_in(kind, tables.HONEST):
         found = _named_like_writing(walk, place, name, it)
-    elif not found and name in ("dump", "save") and it.args and it.args[0].value.text is not None:
+    elif not found and name in ("dump", "save") and it.text() is not None:
         found = _add_file(walk, "writes", it.args[0], it)
-    if not found and not _is_quiet_method(walk, owner, name, place, it):
-        walk.add("unknown", f"{it.function}()")
-    return _of_method(walk, owner, name, it)
-
-
-def _is_quiet_method(walk: Walk, owner: Value, name: str, place: str, it: Call) -> bool:
-    kind = owner.kind
-    if owner.live is not NOTHING and name in tables.FILE_WRITES and values.is_open_file(owner.live):
+    if name in tables.FILE_WRITES and values.is_open_file(owner.live):
         walk.add("writes", it.function.rpartition(".")[0])
+    elif not found and not _is_harmless_method(kind, place, it):
+        walk.add("unknown", f"{it.function}()")
+    return _of_method(walk, owner, name, it, given)
+
+
+def _is_harmless_method(kind: str, place: str, it: Call) -> bool:
+    if kind == OWN or (kind == "" and it.handed) or "open" in kind:
         return True
-    if it.handed and kind in ("", OWN):
-        return True  # an attribute, as far as anyone can tell
-    if kind in ("", OWN) or "()" not in kind:
-        return name in tables.METHODS or name in walk.methods or name in walk.attributes
-    is_library = tables.module_in(kind, tables.HONEST) or tables.module_in(kind, tables.PURE)
-    if is_library and not kind.startswith(("str()", "list()")):
-        return tables.is_harmless(place) or _is_excused(place, it)
-    top = kind.partition("()")[0]
-    if top in tables.BUILTINS and not (top[:1].isupper()):
-        return top != "open" or name in tables.METHODS | tables.FILE_WRITES
-    return name in tables.METHODS or top in tables.BUILTINS or "open" in kind
+    return tables.is_harmless(place) or _is_excused(place, it)
 
 
-def _of_method(walk: Walk, owner: Value, name: str, it: Call) -> Value:
+def _of_method(walk: Walk, owner: Value, name: str, it: Call, given: Value) -> Value:
     """What is known of what a method gives."""
+    kind = owner.kind
     if name in ("get", "setdefault"):
-        roots = owner.roots | owner.parts
-        alias = walk._without_copies(roots)
-        kind = walk.element(owner).kind
-        return Value(kind, roots, alias)
+        return walk.part(owner)._replace(kind=walk.element(owner).kind, chain=frozenset())
     if name in ("values", "items"):
         element = walk.element(owner)
-        if name == "items":
-            pair = (Value(OWN), element._replace(roots=element.alias))
-            return Value("list()", parts=element.alias, items=(
-                Value(OWN, element.alias, element.alias, items=pair),) * 2)  # fmt: skip
-        return Value("list()", parts=element.alias, items=(element, element))
+        pair = Value(parts=element.reach, items=(UNKNOWN, element), functions=element.functions)
+        each = pair if name == "items" else element
+        return Value("list()", parts=each.reach, items=(each,) * 2, functions=each.functions)
     if name in tables.VIEW_METHODS and values.is_buffer(owner.live):
-        return Value("numpy()", owner.roots, owner.alias, owner.alias)
+        return Value("numpy()", owner.here, owner.here)
     if name == "copy":
-        return Value(owner.kind, parts=walk._elements(owner))
-    if owner.kind == "str()":
-        if name == "format":
-            return Value("str()", text=owner.text)
+        return Value(kind, parts=walk.element(owner).roots, functions=owner.functions)
+    if kind == "str()":
         if name == "join" and it.args:
             texts = [each.text for each in it.args[0].value.items]
             known = [each for each in texts if each is not None]
             whole = (owner.text or "").join(known) if len(known) == len(texts) else None
             return Value("str()", text=whole)
-        return Value("list()" if "split" in name else "str()")
-    if owner.kind in ("", OWN):
-        return Value(OWN if name in tables.METHODS or name in walk.methods else "")
-    return Value(result_of(f"{owner.kind}.{name}"))
+        text = owner.text if name == "format" else None
+        return Value("list()" if "split" in name else "str()", text=text)
+    if tables.module_in(kind, tables.HONEST):
+        return Value(result_of(f"{kind}.{name}"))
+    text = owner.text if kind.startswith("sqlite3") else None
+    reach = owner.reach | given.reach
+    kind = OWN if kind in ("", OWN) else result_of(f"{kind}.{name}")
+    return Value(kind, walk.without_copies(owner.roots | owner.parts), reach, text=text,
+                 functions=given.functions | owner.functions)  # fmt: skip
 
 
 # Effects of both ----------------------------------------------------------------------------------
@@ -378,14 +366,16 @@ def _of_method(walk: Walk, owner: Value, name: str, it: Call) -> Value:
 
 def _values(walk: Walk, place: str, name: str, it: Call) -> bool:
     """Values that a function changes in place."""
-    found = place in tables.MAY_CHANGE_FIRST or tables.CHANGES_FIRST.match(place) is not None
-    count = values.inputs_of(place)
-    changed = it.args[count:] if count else it.all() if "into" in name else []
-    for each in changed:
-        walk.change(each.value.roots)
+    found = place in tables.CHANGE_FIRST or tables.CHANGES_FIRST.match(place) is not None
+    function = values.find(place)
+    count = function.nin if type(function).__name__ == "ufunc" else 0
+    for each in it.args[count:] if count else it.all() if "into" in name else []:
+        walk.change(each.value.here)
     if found and it.args:
         first = it.args[0].value
-        walk.change(first.roots, loses=place in ("delattr", "operator.delitem"))
+        walk.change(first.here, loses=place in ("delattr", "operator.delitem"))
+        if place == "setattr" and len(it.args) > 2:
+            walk.set_attribute(it.text(1) or "", it.args[2].value)
         if first.is_place and not is_setting(first.kind):
             walk.add("unknown", f"{it.function}()", "changes a library")
     _outputs(walk, it)
@@ -395,125 +385,101 @@ def _values(walk: Walk, place: str, name: str, it: Call) -> bool:
 
 
 def _outputs(walk: Walk, it: Call) -> None:
-    for keyword in ("out", "ax"):
-        if keyword in it.keywords:
-            for root in it.keywords[keyword].value.roots:
-                if keyword == "out" or values.is_drawn_on(walk.names.get(root)):
-                    walk.change({root})
+    for keyword in {"out", "ax"} & it.keywords.keys():
+        here = it.keywords[keyword].value.here
+        drawn = {root for root in here if values.is_drawn_on(walk.names.get(root))}
+        walk.change(here if keyword == "out" else drawn)
 
 
 def _changes(walk: Walk, owner: Value, name: str, it: Call, *, is_part: bool) -> bool:
     """Whether a method is known to change its value in place."""
     _outputs(walk, it)
     keyword = it.keywords.get("inplace")
-    in_place = keyword is not None and not (
-        isinstance(keyword.node, ast.Constant) and keyword.node.value is False
-    )
-    in_place = in_place or (it.is_open and name in tables.IN_PLACE)
-    in_place = in_place or name in tables.CHANGING_DUNDERS
+    may = it.is_open and name in tables.IN_PLACE
+    in_place = name in tables.CHANGING_DUNDERS or may or (
+        keyword is not None and getattr(keyword.node, "value", True) is not False
+    )  # fmt: skip
     loses = name in tables.LOSING or (in_place and name == "dropna")
     for each in it.all() if "into" in name else it.args[:1] if name == "shuffle" else []:
-        walk.change(each.value.roots)
-    found = False
+        walk.change(each.value.here)
     if owner.kind.startswith("os.environ") and name in _DICT_CHANGES:
         walk.add("changes", "os.environ")
-    for root in owner.roots:
-        value = walk.names.get(root)
-        if in_place or values.is_changed_by(value, name, is_part=is_part):
-            walk.change({root}, loses=loses and not values.is_drawn_on(value))
+    found = in_place and not (may and not owner.here)
+    for root in owner.here:
+        live = walk.names.get(root)
+        if in_place or values.is_changed_by(live, name, is_part=is_part):
+            walk.change({root}, loses=loses and not values.is_drawn_on(live))
             found = True
-    return found or (in_place and not (it.is_open and name in tables.IN_PLACE and not owner.roots))
-
-
-def _add_file(walk: Walk, kind: EffectKind, given: Given | None, it: Call, to: str = "") -> bool:
-    """Name a file; False where there is none."""
-    from lmc_jupyter.computer.effects.walk import source
-
-    if given is None:
-        if it.handed or it.is_open:
-            walk.add("unknown", f"{it.function}()")
-            return True
-        return False
-    if isinstance(given.node, ast.Constant) and not isinstance(given.node.value, str):
-        return True
-    if tables.IN_MEMORY.match(given.value.kind):
-        return True
-    text = source(given.node) if given.value.text is None else given.value.text
-    if text != ":memory:":
-        walk.add(kind, text, to)
-    return True
+    return found
 
 
 def _shown(given: Given | None) -> str:
-    from lmc_jupyter.computer.effects.walk import source
-
     if given is None:
         return "?"
     return source(given.node) if given.value.text is None else given.value.text
 
 
-def _files(walk: Walk, place: str, name: str, it: Call, *, is_method: bool = False) -> bool:
-    """Files that it writes, moves and deletes."""
-    if place in tables.WRITE_FUNCTIONS:
-        if place.startswith("tempfile."):
-            walk.add("writes", "a temporary file")
-            return True
-        return _add_file(walk, "writes", it.at(tables.WRITE_FUNCTIONS[place]), it) or True
-    if place in tables.REMOVE_FUNCTIONS:
-        return _add_file(walk, "removes", it.at(tables.REMOVE_FUNCTIONS[place]), it) or True
-    if place in tables.MOVE_FUNCTIONS:
-        source = it.at(tables.MOVE_FUNCTIONS[place])
-        return _add_file(walk, "renames", source, it, _shown(it.at((1, "dst")))) or True
-    if place == "os.open":
-        flags = it.at((1, "flags"))
-        if it.handed or flags is None or flags.value.kind != "os.O_RDONLY":
-            _add_file(walk, "writes", it.at((0, "path")), it)
-        return True
-    if place in tables.OPENERS:
-        at, default = tables.OPENERS[place]
+def _add_file(walk: Walk, kind: EffectKind, given: Given | None, it: Call, to: str = "") -> bool:
+    """Name a file; False where there is none."""
+    if given is None:
         if it.handed or it.is_open:
             walk.add("unknown", f"{it.function}()")
-        elif _writes(it.at(at), default):
-            first = it.args[0] if it.args else it.at((0, "file")) or it.at((0, "filename"))
-            _add_file(walk, "writes", first, it)
+        return it.handed or it.is_open
+    is_text = not isinstance(given.node, ast.Constant) or isinstance(given.node.value, str)
+    if is_text and not tables.IN_MEMORY.match(given.value.kind) and _shown(given) != ":memory:":
+        walk.add(kind, _shown(given), to)
+    return True
+
+
+def _files(walk: Walk, place: str, name: str, it: Call, *, is_method: bool = False) -> bool:
+    """Files that it writes, moves and deletes."""
+    if place in tables.FILES:
+        kind, at, mode = tables.FILES[place]
+        first = it.at(at)
+        if kind == "temporary":
+            walk.add("writes", "a temporary file")
+        elif kind == "renames":
+            _add_file(walk, "renames", first, it, _shown(it.at((1, "dst"))))
+        elif kind != "opens":
+            _add_file(walk, kind, first, it)  # type: ignore[arg-type]
+        elif it.handed or it.is_open:
+            walk.add("unknown", f"{it.function}()")
+        elif _writes(it.at(mode), "r+" if mode[0] == 2 else "r"):
+            _add_file(walk, "writes", first or next(iter(it.all()), None), it)
         return True
     if name in tables.WRITE_METHODS and (is_method or tables.module_in(place, tables.HONEST)):
         given = it.at(tables.WRITE_METHODS[name])
-        if given is None and name in ("save", "write_image") and it.keywords:
-            given = next(iter(it.keywords.values()))
+        if given is None and name in ("save", "write_image"):
+            given = next(iter(it.keywords.values()), None)
         return _add_file(walk, "writes", given, it) or True
-    if (
-        is_method
-        and name in ("extractall", "extract")
-        and not tables.module_in(place, frozenset({"pandas", "polars", "re", "sklearn"}))
-    ):
-        given = it.at((0 if name == "extractall" else 1, "path"))
-        if given is None and it.handed:
-            return False
-        walk.add("writes", "." if given is None else _shown(given))
-        return True
-    return False
+    library = tables.module_in(place, frozenset({"pandas", "polars", "re", "sklearn"}))
+    if not is_method or library or it.handed or name not in ("extractall", "extract"):
+        return False
+    given = it.at((0 if name == "extractall" else 1, "path"))
+    walk.add("writes", "." if given is None else _shown(given))
+    return True
 
 
 def _writes(mode: Given | None, default: str) -> bool:
     """Whether a file is opened to be written; a mode that is not written out may be any."""
     if mode is None:
-        return any(letter in default for letter in "wax+")
-    return mode.value.text is None or any(letter in mode.value.text for letter in "wax+")
+        return "+" in default
+    text = mode.value.text
+    is_read = mode.value.kind == "os.O_RDONLY" or (text and not set("wax+") & set(text))
+    return not is_read
 
 
 def _path_method(walk: Walk, owner: Value, name: str, it: Call, node: ast.expr) -> bool:
     """`path.unlink()`, `path.rename(to)`, `path.open("w")`."""
     me = Given(node, owner)
     if name in tables.PATH_METHODS:
-        kind: EffectKind = "removes" if tables.PATH_METHODS[name] == "removes" else "writes"
-        return _add_file(walk, kind, me, it)
-    is_path = owner.kind.startswith("pathlib.")
-    if is_path and name in ("rename", "replace"):
+        return _add_file(walk, "removes" if name in ("unlink", "rmdir") else "writes", me, it)
+    if not owner.kind.startswith("pathlib."):
+        return False
+    if name in ("rename", "replace"):
         return _add_file(walk, "renames", me, it, _shown(it.at((0, "target"))))
-    if is_path and name == "open" and not it.handed:
-        return not _writes(it.at((0, "mode")), "r") or _add_file(walk, "writes", me, it)
-    return False
+    is_open = name == "open" and not it.handed
+    return is_open and (not _writes(it.at((0, "mode")), "r") or _add_file(walk, "writes", me, it))
 
 
 def _named_like_writing(walk: Walk, place: str, name: str, it: Call) -> bool:
@@ -536,31 +502,21 @@ def _network(walk: Walk, place: str, name: str, it: Call) -> bool:
         return True
     top = place.partition(".")[0].removesuffix("()")
     download = it.keywords.get("download")
-    if (
-        tables.DOWNLOADS.match(place)
-        or name == "from_pretrained"
-        or (download is not None and getattr(download.node, "value", None) is True)
-    ):
+    is_on = download is not None and getattr(download.node, "value", None) is True
+    if tables.DOWNLOADS.match(place) or name == "from_pretrained" or is_on:
         walk.add("network", top or name)
         return True
     if name.startswith(tables.FETCHES) and it.args:
-        text = it.args[0].value.text
-        if text is not None and tables.URL.match(text):
+        text = it.text() or source(it.args[0].node)
+        is_named = it.text() is None and tables.module_in(place, tables.HONEST)
+        if tables.URL.match(text) or (is_named and tables.URL_NAMES.search(text)):
             walk.add("network", top or text)
-        elif (
-            text is None
-            and re.search(r"(?i)url|https?\b|\buri|link\b", ast.unparse(it.args[0].node))
-            and tables.module_in(place, tables.HONEST)
-        ):
-            walk.add("network", top)
     return False
 
 
 def _programs(walk: Walk, place: str, it: Call) -> bool:
-    if not tables.PROGRAMS.match(place):
+    if not tables.PROGRAMS.match(place) or place.isupper():
         return False
-    if place in ("subprocess.PIPE", "subprocess.DEVNULL", "subprocess.STDOUT") or "Error" in place:
-        return True
     is_command = not it.handed and not place.startswith(("webbrowser.", "multiprocessing."))
     command = it.at((0, "args")) if is_command else None
     text = None if command is None else command.value.text
@@ -581,76 +537,14 @@ def _word(given: Given) -> str:
     return f"'{word}'" if re.search(r"[\s;&|<>()]", word) and "'" not in word else word
 
 
-def add_shell(walk: Walk, code: str) -> None:
-    """The effects of shell code within Python, every program named."""
-    for effect in shell_effects(code, every=True):
-        walk.add(effect.kind, effect.name, effect.detail)
-
-
-def _sql(walk: Walk, name: str, it: Call) -> bool:
-    """Statements of SQL, as far as their text is known."""
-    if name not in _SQL or not it.args:
-        return False
-    text = it.args[0].value.text
-    if text is None:
+def _sql(walk: Walk, owner: Value, name: str, it: Call) -> bool:
+    """Statements of SQL, as far as their text is known, and the file of the database."""
+    text = it.text()
+    if name not in _SQL or text is None:
         return False
     for effect in sql_effects(text):
-        walk.add(effect.kind, effect.name, effect.detail)
+        if effect.kind != "writes" or owner.text != ":memory:":
+            walk.add(effect.kind, effect.name, effect.detail)
+            if effect.kind == "writes" and owner.text is not None:
+                walk.add("writes", owner.text)
     return name != "query"
-
-
-# IPython ------------------------------------------------------------------------------------------
-
-
-def _shell_object(walk: Walk, method: str, it: Call) -> None:
-    """`get_ipython().run_line_magic(…)`: a magic or a `!` line, as IPython has read it."""
-    first, second, third, *_ = *(each.value.text or "" for each in it.args), "", "", ""
-    if method in ("system", "getoutput", "getoutput_assign", "system_raw", "system_piped"):
-        add_shell(walk, first)
-    elif method == "run_line_magic":
-        read_magic(walk, first, second, None)
-    elif method == "run_cell_magic":
-        read_magic(walk, first, second, third)
-    else:
-        walk.add("unknown", f"get_ipython().{method}()")
-
-
-def read_magic(walk: Walk, name: str, line: str, cell: str | None) -> None:
-    """Find the effects of `%name line`, or of `%%name line` over a cell."""
-    sign = "%" if cell is None else "%%"
-    words = line.split()
-    if name in _SHELLS:
-        add_shell(walk, cell or line)
-    elif name in _PACKAGES:
-        walk.add("shell", " ".join([name, *words[:1]]))
-    elif name == "script":
-        walk.add("shell", words[0] if words else "script")
-    elif name == "timeit":
-        walk.read_more(_OPTIONS.sub("", line, count=1), apart=True)
-        walk.read_more(cell or "", apart=True)
-    elif name in _PYTHON:
-        if name == "capture":
-            for word in _names(words):
-                walk.bind_here(word)
-        else:
-            walk.read_more(_OPTIONS.sub("", line, count=1))
-        walk.read_more(cell or "")
-    elif name in ("writefile", "file"):
-        walk.add("writes", words[-1] if words else f"{sign}{name}")
-    elif name in ("cd", "pushd", "popd"):
-        walk.add("unknown", f"%{name}", "changes the folder in which code runs")
-    elif name == "reset":
-        walk.add("deletes", "", "all your variables")
-    elif name == "xdel" and words:
-        walk.unbind(words[-1])
-    elif name not in _QUIET_MAGICS and not (name in ("env", "config") and not line.strip()):
-        walk.add("unknown", f"{sign}{name}", "may do more")
-
-
-def _names(words: list[str]) -> Iterator[str]:
-    return (word for word in words if not word.startswith("-"))
-
-
-def _is_tools(place: str) -> bool:
-    """Whether this is the object `tools`, or a tool of it, or what comes of one."""
-    return place == TOOLS or place.startswith(f"{TOOLS}.")

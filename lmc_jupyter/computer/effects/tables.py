@@ -9,10 +9,6 @@ The file is long because it is data: a library more is a line more.
 from __future__ import annotations
 
 import builtins
-import collections
-import datetime
-import io
-import pathlib
 import re
 import sys
 
@@ -20,7 +16,8 @@ Place = tuple[int, str]
 """Where an argument stands: its position, and its keyword."""
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """The words of a text: a table."""
     return frozenset(text.split())
 
 
@@ -42,7 +39,8 @@ write_parquet:0:file write_json:0:file write_ndjson:0:file write_excel:0:workboo
 sink_csv:0:path sink_parquet:0:path write_html:0:file write_image:0:file print_figure:0:filename
 print_png:0:filename_or_obj print_pdf:0:filename_or_obj print_svg:0:filename
 """)
-WRITE_FUNCTIONS = _places("""
+_FILES = """
+writes
 numpy.save:0:file numpy.savez:0:file numpy.savez_compressed:0:file numpy.savetxt:0:fname
 joblib.dump:1:filename torch.save:1:f shutil.copy:1:dst shutil.copy2:1:dst shutil.copyfile:1:dst
 shutil.copytree:1:dst shutil.copymode:1:dst shutil.copystat:1:dst shutil.chown:0:path
@@ -51,56 +49,58 @@ os.makedirs:0:name os.symlink:1:dst os.link:1:dst os.chmod:0:path os.lchmod:0:pa
 os.lchown:0:path os.utime:0:path os.truncate:0:path os.mkfifo:0:path os.mknod:0:path
 os.setxattr:0:path os.removexattr:0:path urllib.request.urlretrieve:1:filename
 pandas.ExcelWriter:0:path pandas.HDFStore:0:path shelve.open:0:filename
-shelve.DbfilenameShelf:0:filename sqlite3.connect:0:database sqlite3.Connection:0:database
-duckdb.connect:0:database matplotlib.pyplot.imsave:0:fname matplotlib.image.imsave:0:fname
-matplotlib.backends.backend_pdf.PdfPages:0:filename cv2.imwrite:0:filename
-cv2.VideoWriter:0:filename imageio.imwrite:0:uri imageio.imsave:0:uri imageio.mimsave:0:uri
-imageio.get_writer:0:uri imageio.v3.imwrite:0:uri imageio.v2.imwrite:0:uri soundfile.write:0:file
-scipy.io.savemat:0:file_name scipy.io.mmwrite:0:target scipy.sparse.save_npz:0:file
-scipy.io.wavfile.write:0:filename logging.FileHandler:0:filename
+shelve.DbfilenameShelf:0:filename duckdb.connect:0:database matplotlib.pyplot.imsave:0:fname
+matplotlib.image.imsave:0:fname matplotlib.backends.backend_pdf.PdfPages:0:filename
+cv2.imwrite:0:filename cv2.VideoWriter:0:filename imageio.imwrite:0:uri imageio.imsave:0:uri
+imageio.mimsave:0:uri imageio.get_writer:0:uri imageio.v3.imwrite:0:uri imageio.v2.imwrite:0:uri
+soundfile.write:0:file scipy.io.savemat:0:file_name scipy.io.mmwrite:0:target
+scipy.sparse.save_npz:0:file scipy.io.wavfile.write:0:filename logging.FileHandler:0:filename
 logging.handlers.RotatingFileHandler:0:filename logging.handlers.WatchedFileHandler:0:filename
 logging.handlers.TimedRotatingFileHandler:0:filename logging.basicConfig:99:filename
 nbformat.write:1:fp skimage.io.imsave:0:fname py_compile.compile:0:file compileall.compile_dir:0:dir
 compileall.compile_file:0:fullname torch.jit.save:1:f zipapp.create_archive:1:target
 sklearn.datasets.dump_svmlight_file:2:f xml.etree.ElementTree.ElementTree().write:0:file_or_filename
 trace.CoverageResults().write_results:0:coverdir cProfile.Profile().dump_stats:0:file
-tempfile.TemporaryDirectory:99:- tempfile.TemporaryFile:99:- dbm.open:0:file dbm.dumb.open:0:file
-tempfile.mkdtemp:99:- tempfile.mkstemp:99:- tempfile.NamedTemporaryFile:99:-
-bokeh.plotting.output_file:0:filename bokeh.io.output_file:0:filename
-""")
-WRITE_NAMES = re.compile(r"(?:save|write|export|sink|dump)(?:_|$)|im(?:save|write)$")
-"""How the functions and methods of libraries of data are called that write a file."""
-REMOVE_FUNCTIONS = _places("""
+dbm.open:0:file dbm.dumb.open:0:file bokeh.plotting.output_file:0:filename
+bokeh.io.output_file:0:filename
+temporary
+tempfile.TemporaryDirectory:99:- tempfile.TemporaryFile:99:- tempfile.mkdtemp:99:-
+tempfile.mkstemp:99:- tempfile.NamedTemporaryFile:99:-
+removes
 os.remove:0:path os.unlink:0:path os.rmdir:0:path os.removedirs:0:name shutil.rmtree:0:path
 send2trash.send2trash:0:paths
-""")
-MOVE_FUNCTIONS = _places("os.rename:0:src os.renames:0:old os.replace:0:src shutil.move:0:src")
-"""Functions that move their first argument to the second."""
-OPENERS: dict[str, tuple[Place, str]] = {
-    "numpy.memmap": ((2, "mode"), "r+"),
-    "numpy.lib.format.open_memmap": ((1, "mode"), "r+"),
-    **dict.fromkeys(
-        _words("open io.open codecs.open gzip.open gzip.GzipFile bz2.open bz2.BZ2File lzma.open"
-        " lzma.LZMAFile zipfile.ZipFile zipfile.PyZipFile tarfile.open tarfile.TarFile"
-        " tarfile.TarFile.open h5py.File netCDF4.Dataset io.FileIO os.fdopen "
-        " pathlib.Path.open zarr.open fsspec.open smart_open.open wave.open"),
-        ((1, "mode"), "r"),
-    ),
-}  # fmt: skip
-"""Function -> where its mode stands, and the mode without it."""
-PATH_METHODS: dict[str, str] = {
-    **dict.fromkeys(_words("write_text write_bytes mkdir touch symlink_to hardlink_to link_to chmod"
-                           " lchmod"), "writes"),
-    "unlink": "removes", "rmdir": "removes",
-}  # fmt: skip
-"""Methods of a path -> what they do to it."""
+renames
+os.rename:0:src os.renames:0:old os.replace:0:src shutil.move:0:src
+opens
+numpy.memmap:0:filename:2 numpy.lib.format.open_memmap:0:filename:1
+open:0:file io.open:0:file codecs.open:0:file gzip.open:0:file gzip.GzipFile:0:file bz2.open:0:file
+bz2.BZ2File:0:file lzma.open:0:file lzma.LZMAFile:0:file zipfile.ZipFile:0:file
+zipfile.PyZipFile:0:file tarfile.open:0:file tarfile.TarFile:0:file tarfile.TarFile.open:0:file
+h5py.File:0:file netCDF4.Dataset:0:file io.FileIO:0:file os.fdopen:0:file zarr.open:0:file
+fsspec.open:0:file smart_open.open:0:file wave.open:0:file os.open:0:file
+"""
+FILES: dict[str, tuple[str, Place, Place]] = {}
+"""Function -> what it does to the file that stands there, and where the mode stands."""
+for _line in _FILES.split("\n"):
+    if ":" not in _line:
+        _kind = _line
+    for _word in _line.split() if ":" in _line else ():
+        _name, _index, _keyword, *_mode = _word.split(":")
+        _at = (int(_mode[0]) if _mode else 1, "flags" if _name == "os.open" else "mode")
+        FILES[_name] = (_kind, (int(_index), _keyword), _at)
+WRITE_NAMES = re.compile(r"(?:save|write|export|sink|dump)(?:_|$)|im(?:save|write)$")
+"""How the functions and methods of libraries of data are called that write a file."""
+PATH_METHODS = words(
+    "write_text write_bytes mkdir touch symlink_to hardlink_to link_to chmod lchmod unlink rmdir"
+)
+"""Methods of a path that write or delete it."""
 IN_MEMORY = re.compile(r"(?:io\.|sys\.(?:__)?std)|.*(?:BytesIO|StringIO)\(|"
                        r".*(?:open|ExcelWriter|File|HDFStore|PdfPages|ZipFile)\(\)$")  # fmt: skip
 """Where a text goes to memory, or to a file that was named when it was opened."""
 
 # Network, programs, names ------------------------------------------------------------------------
 
-NETWORK = _words("""
+NETWORK = words("""
 requests httpx aiohttp urllib.request urllib3 http.client http.server ftplib smtplib imaplib poplib
 telnetlib nntplib paramiko boto3 botocore openai anthropic litellm websockets websocket yfinance
 kaggle kagglehub gdown wget tweepy praw wikipedia gspread pymongo psycopg2 psycopg redis
@@ -118,6 +118,7 @@ DOWNLOADS = re.compile(
     r"|sock_connect)$"
     r"|sklearn\.datasets\.fetch_|(?:keras|tensorflow)\..*load_data$"
 )
+URL_NAMES = re.compile(r"(?i)url|https?\b|\buri|link\b")
 URL = re.compile(r"(?:https?|ftps?|s3|gs|gcs|az|hf|wss?)://", re.IGNORECASE)
 FETCHES = ("read", "load", "scan", "open", "url", "fetch", "download", "imread", "genfrom", "get")
 PROGRAMS = re.compile(
@@ -126,7 +127,7 @@ PROGRAMS = re.compile(
     r"|webbrowser\.\w+$|PIL.*\.show$|multiprocessing\.(?:Process|Pool|Manager)$|pip\.main$"
     r"|concurrent\.futures\.ProcessPoolExecutor$|ensurepip\.bootstrap$|venv\.(?:create|main)$"
 )
-MAY_CHANGE_FIRST = _words("""
+CHANGE_FIRST = words("""
 random.shuffle numpy.random.shuffle heapq.heappush heapq.heappop heapq.heapify heapq.heapreplace
 heapq.heappushpop bisect.insort bisect.insort_left bisect.insort_right numpy.put numpy.place
 numpy.copyto numpy.putmask numpy.fill_diagonal numpy.put_along_axis numpy.ndarray.sort setattr
@@ -134,28 +135,28 @@ delattr operator.setitem operator.delitem operator.iadd operator.iconcat operato
 operator.isub operator.imul sklearn.utils.shuffle_in_place torch.nn.init
 """)
 """Functions that change their first argument; a method that is called by its class does so too."""
-CHANGING_DUNDERS = _words("""
+CHANGING_DUNDERS = words("""
 __setitem__ __delitem__ __setattr__ __delattr__ __iadd__ __isub__ __imul__ __itruediv__
 __ifloordiv__ __ipow__ __imod__ __iand__ __ior__ __ixor__ __init__ __setstate__
 """)
 CHANGES_FIRST = re.compile(r"(?:numpy|random)\..*shuffle$|numpy\.\w+\.at$")
-VIEWS = _words("""
+VIEWS = words("""
 numpy.asarray numpy.frombuffer numpy.ravel numpy.reshape numpy.squeeze numpy.transpose numpy.nditer
 numpy.atleast_1d numpy.atleast_2d numpy.swapaxes numpy.expand_dims numpy.broadcast_to numpy.diagonal
 numpy.asanyarray numpy.ascontiguousarray numpy.array_split numpy.split memoryview torch.from_numpy
 numpy.flip numpy.fliplr numpy.flipud numpy.rot90 numpy.moveaxis numpy.rollaxis numpy.real numpy.imag
 numpy.lib.stride_tricks.as_strided numpy.lib.stride_tricks.sliding_window_view numpy.ndarray
 """)
-VIEW_METHODS = _words("reshape ravel view squeeze transpose swapaxes diagonal cast getfield")
+VIEW_METHODS = words("reshape ravel view squeeze transpose swapaxes diagonal cast getfield")
 """What gives another view of the same buffer."""
-LOSING = _words("pop popitem popleft remove discard clear drop __delitem__ drop_in_place truncate")
+LOSING = words("pop popitem popleft remove discard clear drop __delitem__ drop_in_place truncate")
 """Methods that take something out of what they change."""
-IN_PLACE = _words("""
+IN_PLACE = words("""
 drop dropna fillna rename sort_values sort_index reset_index set_index replace drop_duplicates clip
 query eval interpolate ffill bfill where mask rename_axis set_axis set_names
 """)
 """Methods that have a parameter `inplace`."""
-ENDS = _words("exit quit os._exit os.abort")
+ENDS = words("exit quit os._exit os.abort")
 
 # What is harmless ---------------------------------------------------------------------------------
 
@@ -163,18 +164,18 @@ _ERRORS = {
     name for name, each in vars(builtins).items()
     if isinstance(each, type) and issubclass(each, BaseException)
 }  # fmt: skip
-BUILTINS = _ERRORS | _words("""
+BUILTINS = _ERRORS | words("""
 abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod compile complex dict
 dir display divmod enumerate filter float format frozenset getattr get_ipython hasattr hash help hex
 id input int isinstance issubclass iter len list map max memoryview min next object oct ord pow
 print property range repr reversed round set slice sorted staticmethod str sum super tuple type vars
 zip globals locals reveal_type
 """)
-LOOKS = _words(
+LOOKS = words(
     "help print dir display repr str len hasattr getattr type isinstance id callable vars"
 )
 """Functions that call nothing that they get, but for `repr`."""
-PURE = _words("""
+PURE = words("""
 math cmath statistics random re json string textwrap datetime calendar time collections itertools
 functools operator copy decimal fractions numbers enum dataclasses typing typing_extensions abc
 types heapq bisect array struct hashlib hmac base64 binascii secrets uuid html unicodedata difflib
@@ -195,7 +196,7 @@ LOUD = re.compile(
     r"|threading\.(?:settrace|setprofile|excepthook)|asyncio\.(?:.*subprocess|.*connect)"
 )
 """…and these: they call what they were not given, or more."""
-HONEST = _words("""
+HONEST = words("""
 numpy pandas matplotlib mpl_toolkits seaborn sklearn scipy statsmodels polars plotly sympy networkx
 xarray PIL skimage torch torchvision torchaudio tensorflow keras jax flax optax xgboost lightgbm
 catboost altair bokeh tqdm rich tabulate bs4 yaml dateutil pytz pydantic attr attrs prettytable
@@ -222,13 +223,13 @@ DISHONEST = re.compile(
 """…these; the last three are judged by their arguments."""
 MIXED: dict[str, frozenset[str]] = {
     **dict.fromkeys(
-        _words(
+        words(
             "builtins subprocess ctypes socket code runpy pdb pty shelve mmap importlib.machinery"
         ),
         frozenset(),
     ),
     **{
-        name: _words(text)
+        name: words(text)
         for name, text in re.findall(
             r"^([\w.]+): ((?:.|\n )+)",
             """
@@ -240,7 +241,7 @@ sys: argv exc_info executable exit flags float_info getallocatedblocks getdefaul
   getfilesystemencoding getrecursionlimit getrefcount getsizeof implementation intern maxsize path
   platform setrecursionlimit stderr stdin stdout version version_info
 shutil: copyfileobj disk_usage get_archive_formats get_terminal_size ignore_patterns which
-sqlite3: Row complete_statement register_adapter register_converter
+sqlite3: Connection Row connect complete_statement register_adapter register_converter
 pickle: PickleBuffer Pickler dump dumps
 marshal: dump dumps
 gc: collect disable enable freeze get_count get_stats get_threshold isenabled
@@ -267,70 +268,15 @@ lmc_jupyter: Chunk Message current_session delimit share
 }
 """Module -> those of its members that are harmless."""
 
-_KNOWN_TYPES: tuple[type, ...] = (
-    str, bytes, list, dict, set, tuple, int, float, complex, collections.deque, collections.Counter,
-    collections.OrderedDict, datetime.datetime, datetime.timedelta, re.Pattern, re.Match,
-    pathlib.PurePath, io.StringIO,
-)  # fmt: skip
-METHODS = frozenset(
-    name for kind in _KNOWN_TYPES for name in dir(kind) if not name.startswith("_")
-) - _words("write writelines truncate detach") | _words("""
-T abs absolute acquire addFilter addHandler add_argument add_collection add_done_callback add_edge
-add_edges_from add_gridspec add_hline add_node add_nodes_from add_patch add_subplot add_trace
-add_vline agg aggregate alias align all alpha angle annotate any apply apply_along_axis applymap
-arange argmax argmin argpartition argsort around array asfreq assign astype at at_time autofmt_xdate
-autoscale ax axes axhline axhspan axis axline axvline axvspan backward bar bar_label barh between
-bfill bind_param bins bool box boxplot broadcast buffers cancel cancelled cast categories ceil
-children choice choices clabel clip coef collect colorbar columns commit communicate compare
-compress compute conj contains contiguous contour contourf corr corrwith cos cov cpu critical cross
-crosstab cuda cummax cummin cumprod cumsum cursor cut debug decision_function degree describe
-despine diag diagonal diff dim done dot double drop drop_duplicates dropna dtype dtypes duplicated
-ecdf edges element_size eq equals error errorbar eval evaluate event ewm exception exists expanding
-explode extract factorize fetchall fetchmany fetchone ffill fig figure fill fill_between fill_null
-fillna filter find_all find_next find_next_sibling find_parent first fit fit_predict fit_transform
-flat flatten floor floordiv forward from_dict from_records future gca gcf ge get_children
-get_dummies get_feature_names_out get_figure get_group get_legend get_legend_handles_labels
-get_nowait get_params get_support get_text get_title get_xlabel get_xlim get_xticklabels get_xticks
-get_ylabel get_ylim get_yticklabels get_yticks getbuffer glob grad grid groupby gt half head height
-hexbin hist hist2d hlines idxmax idxmin iloc imshow infer_objects info interpolate inverse_transform
-invert is_alive is_dir is_file is_in is_not_null is_null is_set isin isna isnull item iter_content
-iterdir iterrows itertuples job json kind kneighbors kurt kurtosis last lazy le legend len lexists
-lines load_state_dict locator_params log log_prob logical long lt mad map map_dataframe map_diag
-map_lower map_upper margins mask matmul mean median melt memory_usage merge minorticks_on mod mode
-modules mul n_unique named_parameters ne neighbors nlargest nodes nonzero norm notna notnull
-nsmallest numel numpy nunique open_ otherwise over pad parameters params parse_args partial_fit
-pcolormesh pct_change percentile pie pipe pivot pivot_table plot poll posterior pow predict
-predict_log_proba predict_proba prettify prod product ptp put put_nowait qcut quantile quiver
-raise_for_status random_state rank ravel read_bytes read_text refline reindex release relim rename
-reorder_levels repeat requires_grad requires_grad_ resample reset_index reshape resolve result rfft
-rglob rint rollback rolling round row rows rsub rtruediv sample samples scatter scatter3D score
-score_samples select select_dtypes select_one sem semilogx semilogy set setLevel set_alpha
-set_aspect set_axis set_axis_labels set_axis_off set_axisbelow set_box_aspect set_color
-set_description set_edgecolor set_facecolor set_fontsize set_frame_on set_ha set_index set_label
-set_linewidth set_major_formatter set_major_locator set_minor_locator set_params set_position
-set_postfix set_rlabel_position set_rotation set_size_inches set_style set_text set_theta_offset
-set_theta_zero_location set_ticklabels set_ticks set_tight_layout set_title set_titles set_visible
-set_xlabel set_xlim set_xscale set_xticklabels set_xticks set_ylabel set_ylim set_yscale
-set_yticklabels set_yticks set_zlabel shape shift show sigmoid sin size skew softmax sort_index
-sort_values specgram sqrt square squeeze stack stackplot stat state_dict std step stop str style
-subgraph submit subplots subplots_adjust subset sum summary suptitle supxlabel supylabel swapaxes
-swaplevel t table tail take task task_done text then tick_params tight_layout to to_array
-to_datetime to_dense to_dict to_frame to_list to_numpy to_pandas to_period to_records to_series
-to_timedelta to_timestamp tolist train transform transpose triangular tricontourf truediv truncate_
-tune twinx twiny type_as tz_convert tz_localize unique unsqueeze unstack update_layout update_traces
-update_xaxes update_yaxes value_counts var view violinplot vlines wait warning when where width
-with_columns with_row_index writeheader writerow writerows xcorr xs zero_grad
-""")
-"""Methods that are harmless on whatever has them: on a value of which nothing else is known."""
-FILE_WRITES = _words("write writelines writestr truncate add addfile")
+FILE_WRITES = words("write writelines writestr truncate add addfile")
 """Methods of an open file that change it."""
-DECORATORS = _words("""
+DECORATORS = words("""
 staticmethod classmethod property setter getter deleter lru_cache cache cached_property wraps
 dataclass contextmanager asynccontextmanager njit jit vectorize abstractmethod overload
 total_ordering singledispatch guvectorize override final runtime_checkable
 """)
 """Decorators that do not call the function."""
-BACK_DOORS = _words("""
+BACK_DOORS = words("""
 f_globals f_locals f_back f_builtins __globals__ __builtins__ __subclasses__ __base__ __bases__
 __mro__ mro __code__ __closure__ __getattribute__ __getattr__ __reduce__ __reduce_ex__ __loader__
 __spec__ gi_frame cr_frame tb_frame ag_frame __self__ __wrapped__ __func__ __import__
@@ -348,7 +294,7 @@ _ALIASES = {
     "dill": "pickle", "_pydatetime": "datetime", "_asyncio": "asyncio", "_decimal": "decimal",
     "pylab": "matplotlib.pyplot", "torch._C": "torch",
 }  # fmt: skip
-_LEAKS = _words("os sys subprocess shutil builtins importlib socket ctypes pickle posix io urllib")
+_LEAKS = words("os sys subprocess shutil builtins importlib socket ctypes pickle posix io urllib")
 """Modules that others have as members: `shutil.os.system`."""
 
 
@@ -371,7 +317,7 @@ def place_of(path: str) -> str:
     return path
 
 
-_OWN_PARTS = {(library, "io") for library in _words("scipy skimage pandas plotly bokeh imageio")}
+_OWN_PARTS = {(library, "io") for library in words("scipy skimage pandas plotly bokeh imageio")}
 
 
 def module_in(path: str, modules: frozenset[str] | dict[str, frozenset[str]]) -> str:
@@ -410,6 +356,6 @@ def is_known_module(name: str) -> bool:
     )
 
 
-_TOPS = frozenset(each.partition(".")[0] for each in HONEST | NETWORK) | _words(
+_TOPS = frozenset(each.partition(".")[0] for each in HONEST | NETWORK) | words(
     "IPython lmc_jupyter pip setuptools ipykernel pytest sqlalchemy"
 )

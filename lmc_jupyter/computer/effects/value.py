@@ -1,28 +1,61 @@
-"""What is known of the value of an expression, and the scopes in which its names are found.
+"""What is known of the value of an expression.
 
-One rule: what is not known is `UNKNOWN`, never a guess; scopes follow Python's own rules, such as
-that a class is no scope for its methods.
+One rule: of a live value its type and its shape are read, and no method, property or `__repr__` of
+it is ever called.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+import builtins
+import functools
+import sys
+import types
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable
+from importlib.machinery import PathFinder
+from itertools import islice
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lmc_jupyter.computer.effects.tables import is_harmless
+from lmc_jupyter.computer.effects.tables import (
+    HONEST,
+    MIXED,
+    PURE,
+    is_harmless,
+    is_known_module,
+    place_of,
+)
+from lmc_jupyter.computer.tools import namespace
+from lmc_jupyter.content import shorten
+from lmc_jupyter.kernel.namespace import ARRAY_MODULES, module_of, type_and_shape
+from lmc_jupyter.keys import redact
 
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+if TYPE_CHECKING:
+    from lmc_jupyter.computer.effects.scope import Scope
 
 OWN = "own"
-"""The kind of what this code makes itself: what it hands on was looked at where it names it."""
+"""The kind of what this code makes, or of what it was said of that it may do more."""
 THEIRS = "theirs"
 """The kind of what code of the person's made, and what may run such code."""
-_NONE: frozenset[str] = frozenset()
 NOTHING: Any = object()
+MAX_TEXT = 1_000
+"""Characters of a text or a path that is known: code may double it in every line."""
+MAX_SOURCE = 60
+"""Characters of an expression that stands for a path or a call."""
+MAX_DESCRIPTION = 60
+"""Characters of what a variable is."""
+Roots = frozenset[str]
+_NONE: Roots = frozenset()
+
+
+class Function(NamedTuple):
+    """A function, lambda or class of this code, and the object whose method it is."""
+
+    node: Any
+    scope: Scope
+    me: Value | None = None
 
 
 class Value(NamedTuple):
@@ -30,26 +63,28 @@ class Value(NamedTuple):
 
     Parameters
     ----------
-    kind : OWN, THEIRS, "" where nothing is known, or its place in a library: "pandas.read_csv" for
+    kind : OWN, THEIRS, "" where it may be several, or its place in a library: "pandas.read_csv" for
         the function, "pandas.read_csv()" for what it gives
-    roots : variables of the notebook that change where this expression is changed in place
-    alias : the same of another name for the value
-    parts : the same of its elements
+    roots : variables of the person's that change where this is changed in place
+    parts : the same of what is in it
+    chain : more roots, as long as this has no name of its own: `df["a"]` is a copy once it is bound
     text : what it is, of a text or a path
     live : the value itself, of a variable
     owner : whose method or attribute it is, of the name `name`
-    items : its parts, of a tuple that is written out
+    items : its elements, where they are written out
+    functions : those of this code that it is, or that are in it
     """
 
-    kind: str = ""
-    roots: frozenset[str] = _NONE
-    alias: frozenset[str] = _NONE
-    parts: frozenset[str] = _NONE
+    kind: str = OWN
+    roots: Roots = _NONE
+    parts: Roots = _NONE
+    chain: Roots = _NONE
     text: str | None = None
     live: Any = NOTHING
     owner: Value | None = None
     name: str = ""
     items: tuple[Value, ...] = ()
+    functions: frozenset[Function] = frozenset()
 
     @property
     def is_place(self) -> bool:
@@ -59,7 +94,17 @@ class Value(NamedTuple):
     @property
     def key(self) -> tuple[object, ...]:
         """What decides whether a function is to be read once more with it."""
-        return self.kind, self.alias, self.parts, self.text
+        return self.kind, self.roots, self.parts, self.text, self.functions
+
+    @property
+    def here(self) -> Roots:
+        """Variables that change where this expression is changed in place."""
+        return self.roots | self.chain
+
+    @property
+    def reach(self) -> Roots:
+        """Variables that change where this, or what is in it, is changed."""
+        return self.roots | self.parts
 
     def or_else(self, other: Value) -> Value:
         """What is known where it may be this or the other."""
@@ -67,136 +112,355 @@ class Value(NamedTuple):
         if kind != other.kind:
             quiet = all(each == OWN or (each and is_harmless(each)) for each in (kind, other.kind))
             kind = THEIRS if THEIRS in (kind, other.kind) else OWN if quiet else ""
+        same = self if kind == self.kind else Value()
         return Value(
             kind,
             self.roots | other.roots,
-            self.alias | other.alias,
             self.parts | other.parts,
+            self.chain | other.chain,
             self.text if self.text == other.text else None,
-            owner=self.owner if kind == self.kind else None,
-            name=self.name if kind == self.kind else "",
+            owner=same.owner,
+            name=same.name,
+            functions=self.functions | other.functions,
         )
 
 
 UNKNOWN = Value()
 
 
-@dataclass
-class Scope:
-    """Where a name is looked up: the notebook, a function that is called, a comprehension.
+def mix(each: Iterable[Value]) -> Value:
+    """What is known where it may be any of these."""
+    result: Value | None = None
+    for value in each:
+        result = value if result is None else result.or_else(value)
+    return UNKNOWN if result is None else result
+
+
+def source(node: ast.AST) -> str:
+    """The expression as it is written, on one line."""
+    return shorten.line(" ".join(ast.unparse(node).split()), MAX_SOURCE)
+
+
+def join(left: str, right: str) -> str:
+    """Two paths as one."""
+    return right if right.startswith("/") or left in ("", ".") else f"{left.rstrip('/')}/{right}"
+
+
+def short(text: str) -> str | None:
+    """The text, where it is not too long to be known."""
+    return text if len(text) <= MAX_TEXT else None
+
+
+def text_of(value: Any) -> str | None:
+    """A text or path as text, without keys; None for anything else."""
+    if type(value) is str:
+        return redact(value) if len(value) <= MAX_TEXT else None
+    is_path = issubclass(type(value), PurePath) and module_of(type(value)) == "pathlib"
+    return str(value) if is_path else None
+
+
+def describe(value: Any) -> str:
+    """What a variable is now, in a few words."""
+    for kind, word in ((types.FunctionType, "function"), (types.ModuleType, "module"),
+                       (type, "class")):  # fmt: skip
+        if issubclass(type(value), kind):
+            return word
+    text, size = type_and_shape(value)
+    if size.startswith("("):
+        text = f"{text} {size.strip('(),').replace(', ', chr(215))}"
+    elif size:
+        text = f"{text}, {size.removesuffix('s') if size.startswith('1 ') else size}"
+    return shorten.line(text.strip(), MAX_DESCRIPTION)
+
+
+# Types --------------------------------------------------------------------------------------------
+
+_IMMUTABLE = (str, bytes, int, float, complex, bool, type(None), frozenset, range)
+_IN_PLACE = words("""
+list set dict bytearray deque Counter OrderedDict defaultdict ndarray DataFrame Series Tensor
+""")
+"""Types whose `+=` changes the value itself."""
+CONTAINER_METHODS = words("""
+append appendleft extend extendleft insert add update remove discard pop popleft popitem clear sort
+reverse rotate setdefault subtract difference_update intersection_update symmetric_difference_update
+move_to_end
+""")
+_METHODS = {
+    "pandas": "insert pop update",
+    "numpy": "sort fill resize partition put itemset setflags",
+    "polars": "insert_column replace_column extend drop_in_place",
+    "scipy": "sort_indices eliminate_zeros sum_duplicates setdiag resize",
+}
+"""Library -> methods that change its arrays and frames in place."""
+_MODEL_METHODS = words("""
+fit fit_transform fit_predict partial_fit set_params compile train eval load_state_dict load_weights
+backward step zero_grad
+""")
+_SETTERS = ("set_", "add_", "remove_", "insert_", "update_", "append_", "clear_", "delete_")
+_LOOKS = ("get_", "savefig", "show", "has_", "is_", "contains", "findobj")
+_FILES = {"_io", "zipfile", "tarfile", "gzip", "tempfile", "bz2", "lzma"}
+_LAZY = (types.GeneratorType, types.CoroutineType, map, filter)
+_ITSELF = (type, types.ModuleType, types.FunctionType, types.MethodType)
+_own = type.__getattribute__  # a metaclass of theirs may have another
+
+
+def _classes(kind: type) -> Iterable[tuple[type, dict[str, Any]]]:
+    return ((each, _own(each, "__dict__")) for each in _own(kind, "__mro__"))
+
+
+def is_array(value: Any) -> bool:
+    """Whether its parts may be copies: a frame, an array, a tensor."""
+    return module_of(type(value)) in ARRAY_MODULES
+
+
+def is_numpy_array(value: Any) -> bool:
+    """Whether slices of it are views."""
+    return module_of(type(value)) == "numpy" and _own(type(value), "__name__") == "ndarray"
+
+
+def is_immutable(value: Any) -> bool:
+    """Whether nothing changes it."""
+    return type(value) in _IMMUTABLE
+
+
+def is_module(value: Any) -> bool:
+    """Whether it is a module."""
+    return issubclass(type(value), types.ModuleType)
+
+
+def is_changed_in_place(value: Any) -> bool:
+    """Whether `+=` changes it, and does not put another value in its place."""
+    return _own(type(value), "__name__") in _IN_PLACE and not is_theirs(value)
+
+
+def is_changed_by(value: Any, method: str, *, is_part: bool) -> bool:
+    """Whether a method changes a value of this type.
 
     Parameters
     ----------
-    local : its own names; of the module there are none, for there all names are the person's
-    depth : how many branches and loops its first statement is in
+    is_part : it is a method of something inside the value
     """
-
-    kind: Literal["module", "function", "class", "comprehension"]
-    parent: Scope | None = None
-    local: set[str] = field(default_factory=set)
-    global_: set[str] = field(default_factory=set)
-    known: dict[str, Value] = field(default_factory=dict)
-    depth: int = 0
-
-    def owner(self, name: str) -> Scope:
-        """The scope in which this name is found."""
-        scope: Scope = self
-        while scope.parent is not None:
-            if name in scope.global_:
-                return scope.module()
-            if name in scope.local and (scope.kind != "class" or scope is self):
-                return scope
-            scope = scope.parent
-        return scope
-
-    def module(self) -> Scope:
-        """The outermost scope."""
-        scope = self
-        while scope.parent is not None:
-            scope = scope.parent
-        return scope
-
-    def binder(self) -> Scope:
-        """The scope in which `:=` binds."""
-        scope = self
-        while scope.kind == "comprehension" and scope.parent is not None:
-            scope = scope.parent
-        return scope
-
-    def bind(self, name: str, value: Value, depth: int) -> None:
-        """This name of its own has another value; within a branch it may keep the one before."""
-        if depth > self.depth and name in self.known:
-            value = value.or_else(self.known[name])
-        self.known[name] = value
+    kind, module = type(value), module_of(type(value))
+    if namespace.path_of(value) is not None or is_immutable(value) or issubclass(kind, _ITSELF):
+        return False
+    if module in _METHODS or module in ARRAY_MODULES - {"torch", "tensorflow"}:
+        return not is_part and method in _METHODS.get(module, "").split()
+    if method in CONTAINER_METHODS or method in _MODEL_METHODS:
+        return True
+    if module == "torch":
+        return method.endswith("_") and not method.endswith("__")
+    if module == "matplotlib":
+        return not method.startswith(_LOOKS)
+    return module != "builtins" and method.startswith(_SETTERS)
 
 
-def parameters(node: Any) -> list[ast.arg]:
-    """The parameters of a function, those that are given by position first."""
-    each = node.args
-    extra = [one for one in (each.vararg, each.kwarg) if one is not None]
-    return [*each.posonlyargs, *each.args, *each.kwonlyargs, *extra]
+def is_drawn_on(value: Any) -> bool:
+    """Whether it is a part of a figure."""
+    return module_of(type(value)) == "matplotlib"
 
 
-def bound_names(body: Iterable[ast.AST]) -> set[str]:
-    """The names that statements bind in their own scope."""
-    names: set[str] = set()
-    for node in _of_scope(body):
-        if isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Load):
-                names.add(node.id)
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, (*DEFINITIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
-            names.update(filter(None, [node.name]))
-        elif isinstance(node, ast.MatchMapping):
-            names.update(filter(None, [node.rest]))
-    return names
+def is_iterator(value: Any) -> bool:
+    """Whether reading it takes from it."""
+    return any("__next__" in own for _, own in _classes(type(value)))
 
 
-def loaded_names(body: Iterable[ast.AST]) -> set[str]:
-    """The names that statements read in their own scope."""
-    return {
-        node.id
-        for node in _of_scope(body)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+def adds_when_read(value: Any) -> bool:
+    """Whether an index that it has not becomes one."""
+    return type(value) is defaultdict
 
 
-def global_names(body: Iterable[ast.AST]) -> set[str]:
-    """The names that statements declare `global`."""
-    return {name for node in _of_scope(body) if isinstance(node, ast.Global) for name in node.names}
+def is_buffer(value: Any) -> bool:
+    """Whether another value may be a view of it."""
+    return type(value) in (bytearray, memoryview, array) or is_numpy_array(value)
 
 
-def definitions(body: Iterable[ast.stmt]) -> Iterator[tuple[str, Definition]]:
-    """(name, function or class) of those that statements define, also within an `if`."""
-    for statement in body:
-        if isinstance(statement, DEFINITIONS):
-            yield statement.name, statement
-        elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
-            for target in statement.targets:
-                if isinstance(target, ast.Name):
-                    yield target.id, statement.value
-        else:
-            for part in ("body", "orelse", "finalbody"):
-                yield from definitions(getattr(statement, part, ()))
-            for part in ("handlers", "cases"):
-                for each in getattr(statement, part, ()):
-                    yield from definitions(each.body)
+def is_open_file(value: Any) -> bool:
+    """Whether it writes to a file."""
+    return module_of(type(value)) in _FILES
 
 
-def _of_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of statements that are of their own scope."""
-    queue = list(body)
-    while queue:
-        node = queue.pop()
-        yield node
-        if isinstance(node, COMPREHENSIONS):
-            queue += [each for each in ast.walk(node) if isinstance(each, ast.NamedExpr)]
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            queue += getattr(node, "decorator_list", ())
-            queue.append(node.args)  # their defaults; an `ast.arg` binds nothing here
-            queue += filter(None, [getattr(node, "returns", None)])
-        elif isinstance(node, ast.ClassDef):
-            queue += [*node.decorator_list, *node.bases, *node.keywords]
-        else:
-            queue += ast.iter_child_nodes(node)
+def is_function(value: Any) -> bool:
+    """Whether it is made to be called: handed on, it will be."""
+    return type(value) in (types.FunctionType, types.MethodType, functools.partial)
+
+
+def runs_when_used(value: Any) -> bool:
+    """Whether operators, `print` and `len` of it run code that the person wrote."""
+    kind = type(value)
+    if kind in _LAZY or issubclass(kind, _ITSELF):
+        return kind in _LAZY
+    return any(
+        _is_by_hand(member) and name.startswith("__")
+        for each, own in _classes(kind)
+        if _is_their_module(_own(each, "__module__"))
+        for name, member in own.items()
+        if name not in ("__init__", "__new__", "__post_init__")
+    )
+
+
+def _is_by_hand(member: Any) -> bool:
+    """Whether a method was written, and not made by a decorator such as `dataclass`."""
+    return type(member) is types.FunctionType and member.__code__.co_filename != "<string>"
+
+
+def attribute_of(value: Any, name: str) -> Any:
+    """An attribute of a value of the person's class; None where reading it runs code of theirs,
+    NOTHING where it is not known."""
+    kind = type(value)
+    if issubclass(kind, _ITSELF):
+        return members_of(value).get(name, NOTHING)
+    found = NOTHING
+    for each, own in _classes(kind):
+        is_foreign = each is not object and _is_by_hand(own.get("__getattribute__"))
+        if is_foreign or "__getattr__" in own:
+            return None
+        found = own.get(name, NOTHING) if found is NOTHING else found
+    if type(found) in (types.FunctionType, types.MemberDescriptorType):
+        return NOTHING
+    if found is not NOTHING and hasattr(type(found), "__get__"):
+        return None
+    try:
+        attributes = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return found
+    return attributes.get(name, found) if type(attributes) is dict else found
+
+
+# Places -------------------------------------------------------------------------------------------
+
+
+def value_of(value: Any, name: str) -> Value:
+    """What is known of a variable, or of a member of a module, of this name."""
+    own = frozenset({name})
+    if type(value) in _LAZY or is_theirs(value):
+        return Value(THEIRS, own, live=value)
+    return Value(place_of(_place(value)), own, text=text_of(value), live=value)
+
+
+def element_kind(value: Any) -> str:
+    """The kind of the elements of a live value."""
+    if type(value) in (list, tuple, set, dict):
+        each = islice(value.values() if type(value) is dict else value, 100)
+        kinds = {value_of(one, "").kind for one in each}
+        if THEIRS in kinds or len(kinds) == 1:
+            return THEIRS if THEIRS in kinds else kinds.pop()
+        return OWN if all(map(is_harmless, kinds)) else ""
+    return _place(value) if module_of(type(value)) in HONEST else OWN
+
+
+def members_of(module: Any) -> dict[str, Any]:
+    """What a module has, without loading what it puts off; {} for anything else."""
+    if not is_module(module):
+        return {}
+    members: dict[str, Any] = types.ModuleType.__getattribute__(module, "__dict__")
+    return members
+
+
+def _place(value: Any) -> str:
+    """Where it comes from: "pandas", "requests.sessions.Session()", "os.remove".
+
+    Of the object `tools` and what it has: "lmc_jupyter.tools.filesystem.read_file".
+    """
+    if is_module(value):
+        return str(members_of(value).get("__name__", ""))
+    if tool := namespace.path_of(value):
+        return tool
+    kind = type(value)
+    function = value.__func__ if kind is types.MethodType else value
+    if type(function) in (types.FunctionType, types.BuiltinFunctionType):
+        return _public(function, function.__module__, function.__name__)
+    end = "" if issubclass(kind, type) else "()"
+    kind = kind if end else value
+    return _public(kind, _own(kind, "__module__"), _own(kind, "__name__")) + end
+
+
+def _public(value: Any, module: Any, name: str) -> str:
+    """The shortest place at which a library has this: "pandas.read_csv"."""
+    if not isinstance(module, str) or (module in ("builtins", "_io") and hasattr(builtins, name)):
+        return name
+    parts = module.split(".")
+    for count in range(1, len(parts)):
+        above = ".".join(parts[:count])
+        if members_of(sys.modules.get(above)).get(name) is value:
+            return f"{above}.{name}"
+    return f"{module}.{name}"
+
+
+def member_path(place: str, name: str) -> str:
+    """The place of a member: that of the module itself where it is one, as in `shutil.os`."""
+    member = members_of(sys.modules.get(place)).get(name)
+    return _place(member) if is_module(member) else f"{place}.{name}"
+
+
+def find(place: str) -> Any:
+    """What is at a place of a module that is loaded; NOTHING where it is not known."""
+    module, _, name = place.rpartition(".")
+    if place in sys.modules:
+        return sys.modules[place]
+    return members_of(sys.modules.get(module or "builtins")).get(name, NOTHING)
+
+
+def is_data(place: str) -> bool:
+    """Whether a member of a module is no function, class or module: `math.pi`."""
+    value = find(place)
+    return value is not NOTHING and not callable(value) and not is_module_place(place)
+
+
+def is_module_place(place: str) -> bool:
+    """Whether this is a module, as far as it is known."""
+    return is_module(find(place)) or place in PURE | HONEST | MIXED.keys()
+
+
+def is_unbound(place: str, has_roots: bool) -> bool:
+    """Whether this is a method that gets its object as the first argument: `list.append`."""
+    parent, _, name = place.rpartition(".")
+    kind = find(parent)
+    if not issubclass(type(kind), type):
+        return kind is NOTHING and parent.rpartition(".")[2][:1].isupper() and has_roots
+    member = next((own[name] for _, own in _classes(kind) if name in own), None)
+    quiet = (classmethod, staticmethod, types.ClassMethodDescriptorType, type(None))
+    return type(member) not in quiet and name not in ("__new__", "__init__")
+
+
+def is_theirs(value: Any) -> bool:
+    """Whether its code is the person's own: made in the notebook, or in a file of theirs."""
+    kind = type(value)
+    if namespace.path_of(value) is not None:
+        return False
+    if kind in (types.MethodType, functools.partial):
+        return is_theirs(value.__func__ if kind is types.MethodType else value.func)
+    if is_module(value):
+        return _is_their_module(members_of(value).get("__name__"))
+    if kind is types.FunctionType:
+        return _is_their_module(value.__module__)
+    return _is_their_module(_own(value if issubclass(kind, type) else kind, "__module__"))
+
+
+def _is_their_module(name: Any) -> bool:
+    """Whether this is a module of the person's: neither Python's own nor an installed one."""
+    top = name.partition(".")[0] if isinstance(name, str) else "builtins"
+    if top == "__main__":
+        return True
+    if top == "lmc_jupyter" or top in sys.stdlib_module_names or top in sys.builtin_module_names:
+        return False
+    file = members_of(sys.modules.get(top)).get("__file__")
+    return isinstance(file, str) and not _is_installed(file)
+
+
+def is_safe_to_import(name: str) -> bool:
+    """Whether an import runs no code, or that of Python and of installed packages."""
+    top = name.partition(".")[0]
+    if name in sys.modules or is_known_module(name):
+        return True
+    if top in sys.modules:
+        return not _is_their_module(top)
+    try:
+        spec = PathFinder.find_spec(top)
+    except (ImportError, ValueError, AttributeError):
+        return False
+    places = [] if spec is None else [spec.origin or "", *(spec.submodule_search_locations or ())]
+    return any(map(_is_installed, places))
+
+
+def _is_installed(file: str) -> bool:
+    return "site-packages" in file or "dist-packages" in file

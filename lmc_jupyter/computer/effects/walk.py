@@ -1,12 +1,11 @@
 """The effects of Python code: one walk over its syntax tree.
 
 One rule: each expression is read once, where it stands, and gives a `Value`; what it calls is known
-to be harmless, or it is named, or it "may do more" (`calls.py`). A function's body counts when the
-code names the function; both branches of an `if` count.
+to be harmless, or it is named, or it "may do more" (`calls.py`). The body of a function counts when
+it is called, or handed to what may call it; both branches of an `if` count.
 
 The file is long because the walk is one: what a name is at a line depends on every statement before
-it, so that statements and expressions share one state. What a call does is in `calls.py`, what is
-known of a value in `value.py`.
+it, so that statements and expressions share one state.
 """
 
 from __future__ import annotations
@@ -14,46 +13,43 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from lmc_jupyter.computer.effects import calls, tables, values
-from lmc_jupyter.computer.effects.value import (
+from lmc_jupyter.computer.effects import calls, tables
+from lmc_jupyter.computer.effects import value as values
+from lmc_jupyter.computer.effects.scope import (
     COMPREHENSIONS,
     DEFINITIONS,
+    Scope,
+    bound_names,
+    global_names,
+    parameters,
+)
+from lmc_jupyter.computer.effects.value import (
     NOTHING,
     OWN,
     THEIRS,
     UNKNOWN,
-    Definition,
-    Scope,
+    Function,
+    Roots,
     Value,
-    bound_names,
-    definitions,
-    global_names,
-    loaded_names,
-    parameters,
+    join,
+    mix,
+    short,
+    source,
 )
 from lmc_jupyter.computer.languages.python_syntax import parse
-from lmc_jupyter.content import shorten
 from lmc_jupyter.content.effect import Effect, EffectKind
-from lmc_jupyter.kernel.namespace import type_and_shape
 
 MAX_NODES = 100_000
 """Nodes of syntax that are read before the bodies of functions are not read once more."""
-MAX_DESCRIPTION = 60
-"""Characters of what a variable is."""
-MAX_SOURCE = 60
-"""Characters of an expression that stands for a path or a call."""
 
 _ORDER: tuple[EffectKind, ...] = (
     "makes", "overwrites", "changes", "loses", "deletes", "writes", "renames", "removes", "network",
     "shell", "tools", "unknown",
 )  # fmt: skip
 _TOO_DEEP = "the code is too deep to be read"
-_ITEM = Value(OWN)
-Roots = frozenset[str]
 
 
 def python_effects(code: str, names: Mapping[str, Any], shell: Any | None) -> tuple[Effect, ...]:
@@ -72,11 +68,6 @@ def python_effects(code: str, names: Mapping[str, Any], shell: Any | None) -> tu
     return walk.effects()
 
 
-def source(node: ast.AST) -> str:
-    """The expression as it is written, on one line."""
-    return shorten.line(" ".join(ast.unparse(node).split()), MAX_SOURCE)
-
-
 class Walk:
     """One block of code.
 
@@ -88,19 +79,18 @@ class Walk:
     def __init__(self, names: Mapping[str, Any], shell: Any | None) -> None:
         self.names, self._shell = names, shell
         self.module = Scope("module")
-        self.methods: set[str] = set()
-        """Names of the methods and fields of the classes of this code: they are read."""
         self.attributes: dict[str, Value] = {}
+        """What code of this block sets as an attribute of this name, of whatever object."""
         self._found: dict[tuple[EffectKind, str], Effect] = {}
         self._state: dict[str, tuple[str, object]] = {}  # name -> "bound" or "deleted", and where
         self._changed: dict[str, bool] = {}  # name -> whether it loses something
-        self._definitions: dict[str, list[Definition]] = {}
         self._results: dict[tuple[object, ...], Value] = {}  # of bodies, by their arguments
-        self._returned: list[Value] = []
+        self._active: list[object] = []  # functions whose bodies are being read
+        self._returned = UNKNOWN
         self._stars: list[str] = []  # modules whose names are all bound
-        self._subject = _ITEM  # of the innermost `match`
+        self._subject = UNKNOWN  # of the innermost `match`
         self._suite: object = None
-        self._depth = self._nodes = 0
+        self._depth = self._nodes = self._version = 0
 
     # What was found -------------------------------------------------------------------------------
 
@@ -112,10 +102,9 @@ class Walk:
         """All of them, names first."""
         for name, (state, _) in self._state.items():
             is_theirs = name in self.names
-            if name in ("_", "__", "___"):
-                continue  # IPython binds them at each result
-            if name.startswith("_") and not name.startswith("__") and not is_theirs:
-                continue  # of a step alone; nobody is told of such a name
+            is_step = name.startswith("_") and not name.startswith("__") and not is_theirs
+            if name in ("_", "__", "___") or is_step:
+                continue  # IPython binds those; nobody is told of a name of a step alone
             if state == "bound" and not is_theirs:
                 self.add("makes", name, "hides Python's own" if hasattr(builtins, name) else "")
             elif is_theirs:
@@ -126,40 +115,21 @@ class Walk:
         return tuple(sorted(self._found.values(), key=lambda each: _ORDER.index(each.kind)))
 
     def _is(self, name: str) -> str:
-        """What the variable is now, in a few words."""
-        value = self.names.get(name, NOTHING)
-        if value is NOTHING:
-            return ""
-        if type(value) is types.FunctionType:
-            return "function"
-        if issubclass(type(value), types.ModuleType):
-            return "module"
-        if issubclass(type(value), type):
-            return "class"
-        word, size = type_and_shape(value)
-        if size.startswith("("):
-            text = f"{word} {size.strip('(),').replace(', ', chr(215))}"
-        elif size:
-            text = f"{word}, {size.removesuffix('s') if size.startswith('1 ') else size}"
-        else:
-            text = word
-        return shorten.line(text.strip(), MAX_DESCRIPTION)
+        return values.describe(self.names[name])
 
     def change(self, roots: Iterable[str], *, modules: bool = False, loses: bool = False) -> None:
         """These variables are changed in place; modules are where an attribute is set."""
-        for root in sorted(roots):
-            value = self.names.get(root, NOTHING)
-            is_module = issubclass(type(value), types.ModuleType)
-            if value is NOTHING or values.is_immutable(value) or (is_module and not modules):
-                continue  # `plt.rcParams["figure.dpi"] = 100` is a setting
-            self._changed[root] = loses or self._changed.get(root, False)
+        for root in roots:
+            live = self.names.get(root, NOTHING)
+            if live is NOTHING or values.is_immutable(live):
+                continue
+            if modules or not values.is_module(live):  # `plt.rcParams["x"] = 1` is a setting
+                self._changed[root] = loses or self._changed.get(root, False)
 
     # Statements -----------------------------------------------------------------------------------
 
     def read(self, body: list[ast.stmt]) -> None:
         """Find all effects of statements of the module."""
-        for name, node in definitions(body):
-            self._definitions.setdefault(name, []).append(node)
         self._statements(body, self.module)
 
     def read_more(self, code: str, *, apart: bool = False) -> None:
@@ -168,11 +138,9 @@ class Walk:
             body = parse(code, self._shell).body
         except (SyntaxError, ValueError):
             return
-        if not apart:
-            self.read(body)
-            return
         global_ = global_names(body)
-        self._statements(body, Scope("function", self.module, bound_names(body) - global_, global_))
+        inner = Scope("function", self.module, bound_names(body) - global_, global_)
+        self._statements(body, inner if apart else self.module)
 
     def _statements(self, body: Iterable[ast.AST], scope: Scope) -> None:
         before, self._suite = self._suite, body
@@ -193,48 +161,38 @@ class Walk:
         if visit is not None:
             visit(self, node, scope)
             return
-        for name in node._fields:
-            part = getattr(node, name, None)
-            if isinstance(part, ast.expr):
-                self.value(part, scope)
-            elif isinstance(part, ast.AST):
-                self._visit(part, scope)
-            elif isinstance(part, list) and part and isinstance(part[0], ast.AST):
-                if isinstance(part[0], ast.stmt):
-                    self._branch(part, scope)
-                else:
-                    for each in part:
-                        (self.value if isinstance(each, ast.expr) else self._visit)(each, scope)
+        for _, part in ast.iter_fields(node):
+            if isinstance(part, list) and part and isinstance(part[0], ast.stmt):
+                self._branch(part, scope)
+                continue
+            for each in part if isinstance(part, list) else [part]:
+                if isinstance(each, ast.expr):
+                    self.value(each, scope)
+                elif isinstance(each, ast.AST):
+                    self._visit(each, scope)
 
     def _assign(self, node: ast.Assign, scope: Scope) -> None:
-        if isinstance(node.value, ast.Lambda) and scope is self.module:
-            self._defaults(node.value, scope)  # its body counts when it is called
-            value = _ITEM
-        elif all(isinstance(each, ast.Name) for each in node.targets):
-            value = self.value(node.value, scope)
-        else:
-            value = self.hand_on(node.value, scope)
+        is_named = all(isinstance(each, (ast.Name, ast.Attribute)) for each in node.targets)
+        value = (self.value if is_named else self.hand_on)(node.value, scope)
         for target in node.targets:
             self.bind(target, scope, value)
 
     def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
         self.value(node.annotation, scope)
-        if scope.kind == "class" and isinstance(node.target, ast.Name):
-            self.methods.add(node.target.id)
         if node.value is not None:
             self.bind(node.target, scope, self.value(node.value, scope))
 
     def _augmented(self, node: ast.AugAssign, scope: Scope) -> None:
-        self.hand_on(node.value, scope)
-        target = node.target
+        added, target = self.hand_on(node.value, scope), node.target
         if not isinstance(target, ast.Name):
-            self.bind(target, scope, _ITEM)
+            self.bind(target, scope, Value(parts=added.reach))
             return
         known = self._look_up(target.id, scope)
         roots = {root for root in known.roots if values.is_changed_in_place(self.names.get(root))}
         self.change(roots)
         if not roots or (scope.owner(target.id) is self.module and target.id not in roots):
-            self._bind_name(target.id, scope, _ITEM if known.is_place else known)
+            known = known._replace(parts=known.parts | added.reach)
+            self._bind_name(target.id, scope, UNKNOWN if known.is_place else known)
 
     def _loop(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
         element = self.element(self.hand_on(node.iter, scope))
@@ -263,8 +221,8 @@ class Walk:
 
     def _match(self, node: ast.Match, scope: Scope) -> None:
         subject = self.hand_on(node.subject, scope)
-        roots = subject.alias | self._elements(subject)
-        self._subject = Value(OWN if subject.kind != THEIRS else THEIRS, roots, roots)
+        kind = THEIRS if THEIRS in (subject.kind, self.element(subject).kind) else OWN
+        self._subject = Value(kind, subject.reach, subject.reach, functions=subject.functions)
         for case in node.cases:
             self._visit(case, scope)
 
@@ -276,18 +234,22 @@ class Walk:
             self.value(part, scope) if isinstance(part, ast.expr) else self._visit(part, scope)
 
     def _delete(self, node: ast.Delete, scope: Scope) -> None:
-        for target in node.targets:
-            for each in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
-                if isinstance(each, (ast.Tuple, ast.List)):
-                    self._delete(ast.Delete([each]), scope)
-                elif not isinstance(each, ast.Name):
-                    self.bind(each, scope, _ITEM, loses=True)
-                elif scope.owner(each.id) is self.module:
-                    self.unbind(each.id)
+        targets = list(node.targets)
+        for target in targets:
+            if isinstance(target, (ast.Tuple, ast.List)):
+                targets += target.elts
+            elif not isinstance(target, ast.Name):
+                self.bind(target, scope, loses=True)
+            elif scope.owner(target.id) is self.module:
+                self.unbind(target.id)
 
     def _return(self, node: ast.Return, scope: Scope) -> None:
         if node.value is not None:
-            self._returned.append(self.hand_on(node.value, scope))
+            self._give(self.value(node.value, scope))
+
+    def _give(self, value: Value) -> None:
+        """A function may return this."""
+        self._returned = value if self._returned is UNKNOWN else value.or_else(self._returned)
 
     def _import(self, node: ast.Import, scope: Scope) -> None:
         for alias in node.names:
@@ -308,8 +270,8 @@ class Walk:
                 self.add("unknown", f"from {module} import *", "may bind any name")
                 self._stars.append(module)
                 continue
-            value = members.get(alias.name, NOTHING)
-            self._bind_import(alias.asname or alias.name, scope, f"{module}.{alias.name}", value)
+            live = members.get(alias.name, NOTHING)
+            self._bind_import(alias.asname or alias.name, scope, f"{module}.{alias.name}", live)
 
     def load_module(self, name: str) -> None:
         """Say it where importing a module runs code that nobody here knows."""
@@ -323,47 +285,46 @@ class Walk:
     def _bind_import(self, name: str, scope: Scope, path: str, live: Any) -> None:
         """An import binds a name; nobody calls that news where it has this very value already."""
         owner = scope.owner(name)
-        value = values.value_of(live, name) if values.is_theirs(live) else Value(path)
-        owner.bind(name, value._replace(kind=tables.place_of(value.kind)), owner.depth)
+        is_theirs = live is not NOTHING and values.is_theirs(live)
+        owner.known[name] = (
+            values.value_of(live, name) if is_theirs else Value(tables.place_of(path))
+        )
         if owner is self.module and name in self.names and self.names[name] is not live:
             self._state[name] = ("bound", self._suite)
 
     # Functions and classes ------------------------------------------------------------------------
 
     def _define(self, node: Any, scope: Scope) -> None:
-        quiet = True
-        for decorator in node.decorator_list:
-            function = decorator.func if isinstance(decorator, ast.Call) else decorator
-            name = getattr(function, "attr", getattr(function, "id", ""))
-            value = self.hand_on(decorator, scope)
-            if name not in tables.DECORATORS:
-                quiet = False
-                if not isinstance(decorator, ast.Call) and value.kind == "":
-                    self.add("unknown", f"{source(decorator)}()")
         if isinstance(node, ast.ClassDef):
-            bases = [self.value(each, scope) for each in node.bases]
-            for keyword in node.keywords:
-                self.value(keyword.value, scope)
-            if any(each.kind == THEIRS for each in bases):
-                self.add("unknown", f"{node.name}()")
-            inner = Scope("class", scope, bound_names(node.body), global_names(node.body))
-            self.methods |= inner.local
-            for statement in node.body:
-                self._visit(statement, inner)
-            calls_itself = loaded_names(node.body)
-            for name, method in definitions(node.body):
-                if name in calls_itself or scope is not self.module:
-                    self._body(method, inner, {})
+            value = self._class(node, scope)
         else:
-            self._defaults(node, scope)
-            if scope is not self.module and scope.kind != "class":
-                self._body(node, scope, {})
-        self._bind_name(node.name, scope, _ITEM)
-        if not quiet:
-            self._body(node, scope, {})
+            value = self._lambda(node, scope)
+        for decorator in reversed(node.decorator_list):
+            name = source(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            function = self.value(decorator, scope)
+            if name.rpartition(".")[2] not in tables.DECORATORS:
+                call = calls.Call(decorator, [calls.Given(ast.Name(node.name), value)], {})
+                value = calls.call(self, function, call)
+        if scope.kind == "class":
+            self.set_attribute(node.name, value)
+        self._bind_name(node.name, scope, value)
 
-    def _defaults(self, node: Any, scope: Scope) -> None:
-        """What of a function runs where it is defined: its defaults and its annotations."""
+    def _class(self, node: ast.ClassDef, scope: Scope) -> Value:
+        for base in node.bases:
+            if self.value(base, scope).kind == THEIRS:
+                self.add("unknown", f"{node.name}()")
+        for keyword in node.keywords:
+            self.hand_on(keyword.value, scope)  # a metaclass is called
+        calls.hand_on(self, self.attributes.get("__init_subclass__", UNKNOWN), ast.Name(node.name))
+        inner = Scope("class", scope, bound_names(node.body), global_names(node.body))
+        for statement in node.body:
+            self._visit(statement, inner)
+        for name, known in inner.known.items():
+            self.set_attribute(name, known)
+        return Value(functions=frozenset({Function(node, inner)}))
+
+    def _lambda(self, node: Any, scope: Scope) -> Value:
+        """A function; its defaults and annotations are read where it is defined."""
         for each in (*node.args.defaults, *node.args.kw_defaults):
             if each is not None:
                 self.hand_on(each, scope)
@@ -371,72 +332,93 @@ class Walk:
         for each in (*annotations, getattr(node, "returns", None)):
             if each is not None:
                 self.value(each, scope)
+        return Value(functions=frozenset({Function(node, scope)}))
 
-    def use(self, name: str, call: calls.Call | None = None) -> Value:
-        """The code names a function or class of its own: its body counts."""
-        result = _ITEM
-        for node in self._definitions.get(name, ()):
-            if isinstance(node, ast.ClassDef):
-                base = self.value(node.bases[0], self.module) if node.bases else UNKNOWN
-                kind = base.kind if base.kind == THEIRS else f"{base.kind}()"
-                me = Value(kind if base.is_place or kind == THEIRS else OWN)
-                inner = Scope("class", self.module, bound_names(node.body))
-                body = [each for each in node.body if isinstance(each, DEFINITIONS)]
-                for method in sorted(body, key=lambda each: each.name != "__init__"):
-                    if isinstance(method, ast.ClassDef):
-                        continue
-                    given = call if method.name == "__init__" else None
-                    self._body(method, inner, _arguments(method, given, me))
-                if call is not None:
-                    self._fields(node, call)
-                    result = me
-            else:
-                result = self._body(node, self.module, _arguments(node, call))
-        return result
+    def run(self, function: Function, call: calls.Call) -> Value:
+        """What calling a function or class of this code gives; its body is read."""
+        if isinstance(function.node, ast.ClassDef):
+            return self._instance(function.node, function.scope, call)
+        known = self._arguments(function, call)
+        node, scope = function.node, function.scope
+        each = frozenset((name, value.key) for name, value in known.items())
+        key = (node, id(scope), self._version, each)
+        if key not in self._results and self._active.count(node) < 2:
+            self._results[key] = UNKNOWN
+            self._results[key] = self._body(node, scope, known)
+        return self._results.get(key, UNKNOWN)
 
-    def _fields(self, node: ast.ClassDef, call: calls.Call) -> None:
-        """Of a class without `__init__`, such as a dataclass, any field may be any argument."""
-        for field in node.body:
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                for each in call.all():
-                    kept = self.attributes.get(field.target.id, each.value)
-                    self.attributes[field.target.id] = each.value.or_else(kept)
-
-    def _body(self, node: Definition, scope: Scope, known: dict[str, Value]) -> Value:
-        """Read the body of a function with these arguments, once; gives what it returns."""
-        if isinstance(node, ast.ClassDef):
-            return _ITEM
-        key = (id(node), frozenset((name, each.key) for name, each in known.items()))
-        if key in self._results:
-            return self._results[key]
-        self._results[key] = _ITEM
+    def _body(self, node: Any, scope: Scope, known: dict[str, Value]) -> Value:
         if self._nodes > MAX_NODES:
             self.add("unknown", "", "it has more in its functions than is read here")
-            return _ITEM
+            return UNKNOWN
         body: list[Any] = [node.body] if isinstance(node, ast.Lambda) else node.body
         global_ = global_names(body)
         local = (bound_names(body) | {each.arg for each in parameters(node)}) - global_
         self._depth += 1
+        self._active.append(node)
         inner = Scope("function", scope, local, global_, known, self._depth)
-        before, self._returned = self._returned, []
+        before, self._returned = self._returned, UNKNOWN
         for each in body:
             if isinstance(each, ast.expr):
-                self._returned.append(self.hand_on(each, inner))
+                self._give(self.value(each, inner))
             else:
                 self._visit(each, inner)
-        self._depth -= 1
         returned, self._returned = self._returned, before
-        for each in returned:
-            result = self._results[key]
-            self._results[key] = each if each is returned[0] else result.or_else(each)
-        result = self._results[key]
-        self._results[key] = result if result.kind else result._replace(kind=OWN)
-        return self._results[key]
+        self._active.pop()
+        self._depth -= 1
+        return returned
 
-    def _lambda(self, node: ast.Lambda, scope: Scope) -> Value:
-        self._defaults(node, scope)
-        self._body(node, scope, {})
-        return _ITEM
+    def _instance(self, node: ast.ClassDef, scope: Scope, call: calls.Call) -> Value:
+        """An object of a class of this code: all its methods are read."""
+        given = mix(each.value for each in call.all())
+        kind = OWN
+        for base in node.bases:
+            known = self.value(base, scope)
+            kind = THEIRS if known.kind == THEIRS else kind
+            if known.is_place or known.functions:
+                calls.call(self, known, call)
+        me = Value(kind, parts=given.reach, functions=given.functions)
+        for each in node.body:
+            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+                self.set_attribute(each.target.id, given)  # as a dataclass does
+        methods = [each for each in node.body if isinstance(each, DEFINITIONS[:2])]
+        for method in sorted(methods, key=lambda each: each.name != "__init__"):
+            is_init = method.name == "__init__"
+            nothing = calls.Call(call.node, [], {})
+            self.run(Function(method, scope, me), call if is_init else nothing)
+        return me
+
+    def _arguments(self, function: Function, call: calls.Call) -> dict[str, Value]:
+        """Parameter -> what is known of its value."""
+        node = function.node
+        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+        known: dict[str, Value] = {}
+        if call.is_open or call.handed:
+            mixture = mix(each.value for each in call.all())
+            mixture = mixture._replace(roots=mixture.reach)
+            known = {each.arg: mixture for each in parameters(node)}
+        positional = [each.value for each in call.args]
+        decorators = {source(each) for each in getattr(node, "decorator_list", ())}
+        if function.me is not None and "staticmethod" not in decorators:
+            positional.insert(0, function.me)
+            known.pop(names[0], None) if names else None
+        if not call.handed and not call.is_open:
+            known |= zip(names, positional, strict=False)
+        elif function.me is not None and names:
+            known[names[0]] = function.me
+        keywords = {name: each.value for name, each in call.keywords.items()}
+        known |= {name: each for name, each in keywords.items() if name in names}
+        optional = names[len(names) - len(node.args.defaults) :]
+        for name, default in (
+            *zip(optional, node.args.defaults, strict=True),
+            *zip((each.arg for each in node.args.kwonlyargs), node.args.kw_defaults, strict=True),
+        ):
+            if name not in known and default is not None:
+                known[name] = self.value(default, function.scope)
+        rest = [*positional[len(names) :], *keywords.values()]
+        for extra in filter(None, (node.args.vararg, node.args.kwarg)):
+            known.setdefault(extra.arg, self._row(mix(rest)))
+        return {name: each._replace(chain=frozenset()) for name, each in known.items()}
 
     # Names ----------------------------------------------------------------------------------------
 
@@ -447,48 +429,78 @@ class Walk:
         if isinstance(target, ast.Name):
             self._bind_name(target.id, scope, value)
         elif isinstance(target, ast.Starred):
-            self.bind(target.value, scope, Value(OWN, parts=value.alias | value.parts))
+            self.bind(target.value, scope, self._row(value))
         elif isinstance(target, (ast.Tuple, ast.List)):
             known = value.items if len(value.items) == len(target.elts) else ()
             element = UNKNOWN if known else self.element(value)
             for index, each in enumerate(target.elts):
                 self.bind(each, scope, known[index] if known else element)
         elif isinstance(target, ast.Subscript):
-            owner = self.value(target.value, scope)
-            self.value(target.slice, scope)
-            if owner.kind == "os.environ":
-                self.add("changes", "os.environ")
-            if owner.kind == "globals()":
-                if isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str):
-                    state = "deleted" if loses else "bound"
-                    self._state[target.slice.value] = (state, None)
-                self.add("unknown", f"{source(target.value)}[…]", "may bind any name")
-            elif owner.kind in ("sys.modules", "builtins.__dict__"):
-                self.add("unknown", source(target), "is set in Python itself")
-            self.change(owner.roots | owner.parts if owner.owner else owner.roots, loses=loses)
+            self._bind_item(target, scope, value, loses)
         elif isinstance(target, ast.Attribute):
             owner = self.value(target.value, scope)
-            self.attributes[target.attr] = value.or_else(self.attributes.get(target.attr, value))
+            self.set_attribute(target.attr, value)
             is_name = isinstance(target.value, ast.Name)
-            if (
-                owner.is_place
-                and not calls.is_setting(owner.kind)
-                and (
-                    not is_name or target.value.id not in self.names  # type: ignore[attr-defined]
-                )
-            ):
+            is_module = is_name and source(target.value) in self.names
+            if owner.is_place and not calls.is_setting(owner.kind) and not is_module:
                 self.add("unknown", source(target), "is set in a library")
-            self.change(owner.roots, modules=is_name, loses=loses)
+            self.change(owner.here, modules=is_name, loses=loses)
+
+    def _bind_item(self, target: ast.Subscript, scope: Scope, value: Value, loses: bool) -> None:
+        owner, index = self.value(target.value, scope), self.value(target.slice, scope)
+        self.store(target.value, scope, value)
+        if owner.kind == "os.environ":
+            self.add("changes", "os.environ")
+        elif owner.kind == "globals()":
+            if index.text is not None and isinstance(target.slice, ast.Constant):
+                self._state[index.text] = ("deleted" if loses else "bound", None)
+            self.add("unknown", f"{source(target.value)}[…]", "may bind any name")
+        elif owner.kind in ("sys.modules", "builtins.__dict__"):
+            self.add("unknown", source(target), "is set in Python itself")
+        self.change(owner.here, loses=loses)
+
+    def _row(self, value: Value) -> Value:
+        """Several of these."""
+        kind = THEIRS if value.kind == THEIRS else "list()"
+        return Value(kind, parts=value.reach, functions=value.functions)
+
+    def set_attribute(self, name: str, value: Value) -> None:
+        """Some object has this attribute."""
+        known = self.attributes.get(name)
+        value = value._replace(chain=frozenset()) if known is None else value.or_else(known)
+        if known is None or known.key != value.key:
+            self.attributes[name] = value
+            self._version += 1
+
+    def store(self, node: ast.expr, scope: Scope, value: Value) -> None:
+        """What this expression gives has this in it from now on."""
+        while isinstance(node, (ast.Subscript, ast.Call)):
+            node = node.value if isinstance(node, ast.Subscript) else node.func
+        is_name = isinstance(node, ast.Name)
+        found = scope.owner(node.id).known if isinstance(node, ast.Name) else self.attributes
+        name = getattr(node, "id" if is_name else "attr", "")
+        if name in found and (value.reach or value.functions):
+            known = found[name]
+            functions = known.functions | value.functions
+            parts = known.parts | value.reach
+            found[name] = known._replace(parts=parts, functions=functions, items=())
+            self._version += found[name].key != known.key
 
     def _bind_name(self, name: str, scope: Scope, value: Value) -> None:
         owner = scope.owner(name)
+        value = value._replace(chain=frozenset())
+        before = owner.known.get(name)
+        if before is not None and self._depth > owner.depth:
+            value = value.or_else(before)
+        if owner.kind in ("module", "function") and (before is None or before.key != value.key):
+            self._version += owner is self.module
         if owner is self.module:
             self._state[name] = ("bound", self._suite)
-        owner.bind(name, value._replace(roots=value.alias), self._depth)
+        owner.known[name] = value
 
     def bind_here(self, name: str) -> None:
         """A magic binds this name of the module."""
-        self._bind_name(name, self.module, _ITEM)
+        self._bind_name(name, self.module, UNKNOWN)
 
     def unbind(self, name: str) -> None:
         """A name of the module is deleted."""
@@ -499,18 +511,14 @@ class Walk:
 
     def _look_up(self, name: str, scope: Scope) -> Value:
         owner = scope.owner(name)
-        known = owner.known.get(name)
+        if name in owner.known:
+            return owner.known[name]
         if owner is not self.module:
-            return _ITEM if known is None else known
-        own = frozenset({name})
-        if known is not None:
-            return known._replace(roots=known.alias | own)
-        if name in self._definitions:
-            return Value(OWN, own, own)
+            return UNKNOWN
         if name in self.names:
             return values.value_of(self.names[name], name)
         is_new = bool(self._stars) and not hasattr(builtins, name)
-        return Value(f"{self._stars[-1]}.{name}" if is_new else name, own, own)
+        return Value(f"{self._stars[-1]}.{name}" if is_new else name)
 
     # Expressions ----------------------------------------------------------------------------------
 
@@ -524,9 +532,7 @@ class Walk:
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.expr):
                 self.value(part, scope)
-            elif isinstance(part, ast.keyword):
-                self.hand_on(part.value, scope)
-        return _ITEM
+        return UNKNOWN
 
     def hand_on(self, node: ast.expr, scope: Scope) -> Value:
         """Read an expression whose value goes where it is not seen what becomes of it."""
@@ -541,9 +547,7 @@ class Walk:
         return value
 
     def _named(self, node: ast.Name, scope: Scope) -> Value:
-        if node.id in self._definitions and scope.owner(node.id) is self.module:
-            self.use(node.id)
-        elif node.id == "__builtins__":
+        if node.id == "__builtins__":
             self.add("unknown", node.id, "may do more")
         return self._look_up(node.id, scope)
 
@@ -558,11 +562,10 @@ class Walk:
         if name in ("user_ns", "user_global_ns"):
             return Value("globals()")
         if name in tables.BACK_DOORS or (
-            name == "__dict__" and owner.kind not in (OWN, "", "list()", "dict()")
+            name == "__dict__" and owner.kind not in (OWN, "list()", "dict()")
         ):
             self.add("unknown", source(node), "may do more")
-        roots = owner.roots | owner.parts
-        value = Value("", roots, self._without_copies(roots), owner=owner, name=name)
+        value = self.part(owner)._replace(kind=OWN, owner=owner, name=name)
         if owner.is_place:
             return value._replace(kind=tables.place_of(values.member_path(owner.kind, name)))
         if owner.kind == THEIRS:
@@ -570,21 +573,28 @@ class Walk:
             if found is None:
                 self.add("unknown", source(node), "runs code of its class")
             elif found is not NOTHING:
-                return values.value_of(found, name)._replace(roots=roots, alias=value.alias)
+                known = values.value_of(found, name)
+                return known._replace(roots=value.roots, chain=value.chain)
             return value._replace(kind=THEIRS)
-        if owner.kind in ("", OWN):
-            kept = self.attributes.get(name, _ITEM if name in self.methods else value)
-            if name in self.attributes:  # the object may be any that has this attribute
-                value = value._replace(
-                    roots=roots | kept.alias, alias=value.alias | kept.alias, parts=kept.parts
-                )
-            return value._replace(kind=kept.kind, text=kept.text)
+        if owner.kind == OWN and name in self.attributes:
+            known = self.attributes[name]
+            methods = frozenset(
+                each if each.me is not None else each._replace(me=owner) for each in known.functions
+            )
+            return known._replace(functions=methods, owner=owner, name=name)
+        if owner.kind in (OWN, ""):
+            return value
         text = owner.text if name == "parent" else None
         return value._replace(kind=calls.result_of(f"{owner.kind}.{name}"), text=text)
 
+    def part(self, owner: Value) -> Value:
+        """What is in this; a part of an array is a copy as soon as it has a name."""
+        whole = owner.reach | owner.chain
+        roots = self.without_copies(whole)
+        return Value(roots=roots, parts=owner.parts, chain=whole, functions=owner.functions)
+
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Value:
-        owner = self.value(node.value, scope)
-        index = self.value(node.slice, scope)
+        owner, index = self.value(node.value, scope), self.value(node.slice, scope)
         if values.adds_when_read(owner.live):
             self.change(owner.roots)
         if owner.kind == "sys.modules":
@@ -594,59 +604,53 @@ class Walk:
         if owner.kind == "globals()":
             live = self.names.get(index.text or "", NOTHING)
             return UNKNOWN if live is NOTHING else values.value_of(live, index.text or "")
-        roots = owner.roots | owner.parts
-        is_name = isinstance(node.value, ast.Name)
-        if _is_basic(node.slice):
-            slices = isinstance(node.slice, ast.Slice) and is_name
-            alias = frozenset(
-                root
-                for root in roots
-                if values.is_numpy_array(self.names.get(root))
-                or (not slices and self._without_copies(frozenset({root})))
-            )
-        else:
-            alias = self._without_copies(roots)
-        parts = self._elements(owner) if isinstance(node.slice, ast.Slice) else frozenset()
-        if isinstance(node.slice, ast.Constant) and owner.items:
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
             at = node.slice.value
-            if isinstance(at, int) and -len(owner.items) <= at < len(owner.items):
+            if -len(owner.items) <= at < len(owner.items):
                 return owner.items[at]
-        kind = owner.kind if isinstance(node.slice, ast.Slice) else self.element(owner).kind
-        return Value(kind, roots, alias, parts)
-
-    def _elements(self, value: Value) -> Roots:
-        """The variables that change where an element of this is changed."""
-        views = {root for root in value.alias if values.is_numpy_array(self.names.get(root))}
-        return value.parts | self._without_copies(value.alias) | views
+        value = self.part(owner)
+        if _is_basic(node.slice):
+            value = value._replace(roots=value.roots | self._views(value.chain))
+        if isinstance(node.slice, ast.Slice):
+            roots = self._views(owner.roots)
+            return value._replace(
+                kind=owner.kind, roots=roots, parts=self.element(owner).roots, live=owner.live
+            )
+        return value._replace(kind=self.element(owner).kind)
 
     def element(self, value: Value) -> Value:
         """What is known of an element."""
-        roots = self._elements(value)
+        roots = value.parts | self.without_copies(value.roots) | self._views(value.roots)
         if value.items and value.kind == "zip()":
-            items = tuple(self.element(each) for each in value.items)
-            return Value(OWN, roots, roots, items=items)
-        kind = OWN if value.kind == OWN else ""
+            pair = tuple(self.element(each) for each in value.items)
+            return Value(roots=roots, parts=roots, items=pair, functions=value.functions)
+        kind = OWN
         if value.live is not NOTHING:
-            kind = values.kind_of_elements(value.live)
-        elif value.kind == THEIRS:
-            kind = THEIRS
+            kind = values.element_kind(value.live)
+        elif value.kind == THEIRS or value.kind.startswith("pathlib."):
+            kind = value.kind
         elif "()" in value.kind:
-            is_alike = value.kind.startswith("pathlib.")
-            is_alike = is_alike or bool(tables.module_in(value.kind, tables.HONEST))
-            kind = value.kind if is_alike else OWN
+            kind = value.kind if tables.module_in(value.kind, tables.HONEST) else OWN
         elif value.is_place:
             kind = f"{value.kind}()"
-        for index, each in enumerate(value.items):
-            kind = each.kind if not index or kind == each.kind else kind and OWN
-        return Value(kind, roots, roots)
+        if value.items:
+            kind = mix(value.items).kind
+        text = value.items[0].text if len(value.items) == 1 else None
+        same = value.items and all(each.items and each.kind != "dict()" for each in value.items)
+        items: tuple[Value, ...] = ()
+        if same and len({len(each.items) for each in value.items}) == 1:  # `[("a", x), ("b", y)]`
+            rows = zip(*(each.items for each in value.items), strict=True)
+            items = tuple(mix(row) for row in rows)
+        return Value(kind, roots, roots, text=text, items=items, functions=value.functions)
 
-    def _without_copies(self, roots: Roots) -> Roots:
+    def _views(self, roots: Roots) -> Roots:
+        return frozenset(root for root in roots if values.is_numpy_array(self.names.get(root)))
+
+    def without_copies(self, roots: Roots) -> Roots:
         """Without those whose parts may be copies: frames and arrays; nor modules."""
+        live = ((root, self.names.get(root)) for root in roots)
         return frozenset(
-            root
-            for root in roots
-            if not values.is_array(self.names.get(root))
-            and not issubclass(type(self.names.get(root)), types.ModuleType)
+            root for root, each in live if not values.is_array(each) and not values.is_module(each)
         )
 
     def _constant(self, node: ast.Constant, _: Scope) -> Value:
@@ -657,27 +661,26 @@ class Walk:
 
     def _display(self, node: Any, scope: Scope) -> Value:
         """`[a, b]`, `{"k": v}`."""
+        for key in filter(None, getattr(node, "keys", ())):
+            self.hand_on(key, scope)
         elts = node.values if isinstance(node, ast.Dict) else node.elts
-        for key in getattr(node, "keys", ()):
-            if key is not None:
-                self.hand_on(key, scope)
-        items = tuple(self.hand_on(each, scope) for each in elts)
-        parts = frozenset[str]().union(*(each.alias | each.parts for each in items))
-        is_row = isinstance(node, (ast.Tuple, ast.List)) and not any(
-            isinstance(each, ast.Starred) for each in elts
-        )
+        items = tuple(self.value(each, scope) for each in elts)
+        for each, item in zip(elts, items, strict=True):
+            if not item.functions:
+                calls.hand_on(self, item, each)
+        spread = isinstance(node, ast.Dict) or any(isinstance(each, ast.Starred) for each in elts)
         kind = "dict()" if isinstance(node, ast.Dict) else "list()"
-        return Value(kind, parts=parts, items=items if is_row else ())
+        whole = mix(items)
+        inside = whole.kind if spread and whole.kind == THEIRS else kind
+        is_row = isinstance(node, (ast.Tuple, ast.List)) and not spread
+        return Value(inside, parts=whole.reach, items=items if is_row else (),
+                     functions=whole.functions)  # fmt: skip
 
     def _either(self, node: ast.IfExp | ast.BoolOp, scope: Scope) -> Value:
         if isinstance(node, ast.IfExp):
             self.value(node.test, scope)
         either = [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values
-        each = [self.hand_on(one, scope) for one in either]
-        result = each[0]
-        for other in each[1:]:
-            result = result.or_else(other)
-        return result
+        return mix([self.value(each, scope) for each in either])
 
     def _same(self, node: Any, scope: Scope) -> Value:
         return (self.hand_on if isinstance(node, ast.Starred) else self.value)(node.value, scope)
@@ -697,7 +700,7 @@ class Walk:
                 text += f"{{{source(each.value)}}}" if known is None else known
             elif isinstance(each, ast.Constant):
                 text += str(each.value)
-        return Value("str()", text=_short(text))
+        return Value("str()", text=short(text))
 
     def _binary(self, node: ast.BinOp, scope: Scope) -> Value:
         left, right = self.value(node.left, scope), self.value(node.right, scope)
@@ -707,16 +710,18 @@ class Walk:
         if isinstance(node.op, (ast.Div, ast.Add)) and left.text is not None:
             end = f"{{{source(node.right)}}}" if right.text is None else right.text
             whole = join(left.text, end) if isinstance(node.op, ast.Div) else left.text + end
-            return Value(kind or "str()", text=_short(whole))
+            return Value(kind or "str()", text=short(whole))
         for each in (left, right):
             if not kind and tables.module_in(each.kind, tables.HONEST):
                 kind = each.kind
-        return Value(kind or OWN, parts=left.parts | right.parts)
+        functions = left.functions | right.functions
+        return Value(kind or OWN, parts=left.parts | right.parts, functions=functions)
 
     def _yield(self, node: Any, scope: Scope) -> Value:
         if node.value is not None:
-            self._returned.append(Value(OWN, parts=self.hand_on(node.value, scope).alias))
-        return _ITEM
+            value = self.value(node.value, scope)
+            self._give(Value(OWN, value.roots, value.reach, functions=value.functions))
+        return UNKNOWN
 
     def _compare(self, node: ast.Compare, scope: Scope) -> Value:
         is_guard = isinstance(node.left, ast.Name) and node.left.id == "__name__"
@@ -725,100 +730,47 @@ class Walk:
             value = self.value(each, scope)
             if values.is_iterator(value.live):
                 self.change(value.roots)
-        return _ITEM
+        return UNKNOWN
 
     def _comprehension(self, node: Any, scope: Scope) -> Value:
-        local = set[str]().union(*(_targets(each.target) for each in node.generators))
+        local = bound_names([each.target for each in node.generators])
         inner = Scope("comprehension", scope, local, depth=self._depth)
         for index, generator in enumerate(node.generators):
             element = self.element(self.hand_on(generator.iter, inner if index else scope))
             self.bind(generator.target, inner, element)
             for condition in generator.ifs:
                 self.value(condition, inner)
-        result = Value(OWN)
+        result = UNKNOWN
         for part in ("key", "value", "elt"):
             each = getattr(node, part, None)
             if each is not None:
                 result = self.hand_on(each, inner)
-        parts = result.alias | result.parts
-        return Value("list()", parts=parts, items=(result._replace(live=NOTHING),) * 2)
+        items = (result._replace(live=NOTHING, text=None),) * 2
+        return Value("list()", parts=result.reach, items=items, functions=result.functions)
 
     def _call(self, node: ast.Call, scope: Scope) -> Value:
-        function = node.func
-        if isinstance(function, ast.Lambda):
-            self._defaults(function, scope)
-            call = self._given(node, scope, self.value)
-            return self._body(function, scope, _arguments(function, call))
-        name = function.id if isinstance(function, ast.Name) else ""
-        is_own = name in self._definitions and scope.owner(name) is self.module
-        if is_own and self.module.known.get(name, _ITEM).kind == OWN:
-            return self.use(name, self._given(node, scope, self.value))
-        callee = self._owner(function, scope)
-        is_own = callee.kind == OWN and callee.owner is None
-        call = self._given(node, scope, self.value if is_own else self.hand_on)
-        if is_own:
-            for each in call.all():
-                calls.hand_on(self, each.value, each.node)
-        return calls.call(self, callee, call)
+        callee = self._owner(node.func, scope)
+        result = calls.call(self, callee, self._given(node, scope))
+        if callee.owner is not None and not callee.owner.is_place:
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+            for each in (*node.args, *(keyword.value for keyword in node.keywords)):
+                if callee.name in values.CONTAINER_METHODS:
+                    self.store(owner, scope, self.value(each, scope))
+        return result
 
-    def _given(
-        self, node: ast.Call, scope: Scope, read: Callable[[ast.expr, Scope], Value]
-    ) -> calls.Call:
+    def _given(self, node: ast.Call, scope: Scope) -> calls.Call:
         """The arguments of a call."""
-        if (
-            read == self.hand_on
-            and isinstance(node.func, ast.Name)
-            and node.func.id in tables.LOOKS
-        ):
-            read = self.value
-        args, keywords, is_open = [], {}, False
-        for each in node.args:
-            is_open = is_open or isinstance(each, ast.Starred)
-            args.append(calls.Given(each, read(each, scope)))
+        args, keywords = [calls.Given(each, self.value(each, scope)) for each in node.args], {}
+        is_open = any(isinstance(each, ast.Starred) for each in node.args)
         for keyword in node.keywords:
-            if keyword.arg is not None:
-                value = read(keyword.value, scope)
-                keywords[keyword.arg] = calls.Given(keyword.value, value)
-            elif isinstance(keyword.value, ast.Dict):
-                for key, each in zip(keyword.value.keys, keyword.value.values, strict=True):
-                    value = read(each, scope)
-                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                        keywords[key.value] = calls.Given(each, value)
-                    else:
-                        is_open = True
-            else:
-                is_open = True
-                self.value(keyword.value, scope)
+            pairs: list[tuple[Any, ast.expr]] = [(keyword.arg, keyword.value)]
+            if keyword.arg is None and isinstance(keyword.value, ast.Dict):
+                keys = [getattr(key, "value", None) for key in keyword.value.keys]
+                pairs = list(zip(keys, keyword.value.values, strict=True))
+            for name, each in pairs:
+                is_open = is_open or name is None
+                keywords[name or "**"] = calls.Given(each, self.value(each, scope))
         return calls.Call(node, args, keywords, is_open)
-
-
-def _arguments(node: Any, call: calls.Call | None, me: Value | None = None) -> dict[str, Value]:
-    """Parameter -> what is known of its value, where something is."""
-    names = [each.arg for each in parameters(node)]
-    positional = [] if call is None else [each.value for each in call.args]
-    if me is not None and not any(
-        getattr(each, "id", "") == "staticmethod" for each in getattr(node, "decorator_list", ())
-    ):
-        positional.insert(0, me)
-    known = dict(zip(names, positional, strict=False))
-    if call is not None:
-        known |= {name: each.value for name, each in call.keywords.items() if name in names}
-        count = len(node.args.posonlyargs) + len(node.args.args)
-        more = [each.value for name, each in call.keywords.items() if name not in names]
-        for extra, rest in ((node.args.vararg, positional[count:]), (node.args.kwarg, more)):
-            if extra is not None:
-                parts = frozenset[str]().union(*(each.alias | each.parts for each in rest))
-                kind = THEIRS if any(each.kind == THEIRS for each in rest) else "list()"
-                known[extra.arg] = Value(kind, parts=parts)
-    return {name: each._replace(roots=each.alias) for name, each in known.items()}
-
-
-def _targets(node: ast.AST) -> set[str]:
-    return {
-        each.id
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    }
 
 
 def _is_basic(index: ast.expr) -> bool:
@@ -831,16 +783,7 @@ def _is_basic(index: ast.expr) -> bool:
     return is_number or isinstance(index, ast.Slice)
 
 
-def join(left: str, right: str) -> str:
-    """Two paths as one."""
-    return right if right.startswith("/") or left in ("", ".") else f"{left.rstrip('/')}/{right}"
-
-
-def _short(text: str) -> str | None:
-    return text if len(text) <= values.MAX_TEXT else None
-
-
-_STATEMENTS: dict[type[ast.AST], Any] = {
+_STATEMENTS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Assign: Walk._assign,
     ast.AnnAssign: Walk._annotated,
     ast.AugAssign: Walk._augmented,
@@ -855,7 +798,7 @@ _STATEMENTS: dict[type[ast.AST], Any] = {
     **dict.fromkeys(DEFINITIONS, Walk._define),
     **dict.fromkeys((ast.MatchAs, ast.MatchStar, ast.MatchMapping), Walk._pattern),
 }
-_EXPRESSIONS: dict[type[ast.AST], Any] = {
+_EXPRESSIONS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Name: Walk._name,
     ast.Attribute: Walk._attribute,
     ast.Subscript: Walk._subscript,
