@@ -251,6 +251,7 @@ def _result(walk: Walk, place: str, it: Call, given: Value, found: bool) -> Valu
         given = walk.element(first).or_else(mix(each.value for each in it.keywords.values()))
     if place in ("collections.ChainMap", "vars"):  # they write into the first
         return Value("dict()", first.roots, first.reach)
+    found = found and not tables.module_in(place, tables.NETWORK)
     kind = f"{place}()" if not found else "open()" if place in tables.FILES else OWN
     text = texts[0] if place == "sqlite3.connect" and texts else None
     return Value(kind, parts=given.reach, text=text, functions=given.functions)
@@ -510,7 +511,7 @@ def _network(walk: Walk, place: str, name: str, it: Call) -> bool:
         text = it.text() or source(it.args[0].node)
         is_named = it.text() is None and tables.module_in(place, tables.HONEST)
         if tables.URL.match(text) or (is_named and tables.URL_NAMES.search(text)):
-            walk.add("network", top or text)
+            walk.add("network", top if "." in place else text)
     return False
 
 

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lmc_jupyter.computer.effects.shell import shell_effects
+from lmc_jupyter.computer.effects.tables import words
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.effects.walk import Walk

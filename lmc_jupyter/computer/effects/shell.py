@@ -7,62 +7,56 @@ is named.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from itertools import pairwise
 
-from lmc_jupyter.content.effect import Effect, EffectKind
+from lmc_jupyter.computer.effects.tables import words
+from lmc_jupyter.content.effect import Effect
 
-_TOKEN = re.compile(
-    r"""(?P<space>[ \t]+|\\\n)
-    |(?P<comment>\#[^\n]*)
-    |(?P<heredoc><<-?[ \t]*(?P<quote>['"]?)(?P<mark>\w+)(?P=quote))
-    |(?P<redirect>\d*(?:>>|>\||>&|<<<|<&|<>|<|>)|&>>?)
-    |(?P<operator>\|\||&&|;;|\|&|[;&|()\n])
-    |(?P<word>(?:\\.|'[^']*(?:'|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)|\$\((?:[^()]|\([^()]*\))*\)
-        |\$\{[^{}\n]*\}|`[^`]*(?:`|\Z)|[^\s;&|<>()'"\\`])+)
-    |(?P<other>.)""",
-    re.VERBOSE | re.DOTALL,
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n(?:.*\n)*?[ \t]*\2[ \t]*$", re.MULTILINE)
+_NOT_READ = re.compile(
+    r"\\\n|(?<=[\s;])\d(?=[<>])|(?:^|(?<=[\s;(]))#.*|('[^']*'|\"(?:\\.|[^\"\\])*\")", re.MULTILINE
 )
+"""Continued lines, the numbers of streams, comments; or a text in quotes, which is no operator."""
+_OPERATORS = "();<>|&\n"
+_HIDE = {ord(each): 0xE000 + ord(each) for each in _OPERATORS}
+_SHOW = {hidden: each for each, hidden in _HIDE.items()}
 _INSIDE = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
-_QUOTES = re.compile(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
 _VARIABLE = re.compile(r"[A-Za-z_]\w*\+?=")
-_KEYWORDS = {"then", "do", "else", "elif", "if", "while", "until", "{", "}", "!", "fi", "done",
-             "esac", "time"}  # fmt: skip
-_BEFORE = {"sudo", "nohup", "env", "command", "exec", "nice", "xargs", "builtin"}
+_NOWHERE = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)$|\d$|-$")
+_KEYWORDS = words("then do else elif if while until { } ! fi done esac time")
+_LOOPS = words("for case select in")
+_BEFORE = words("sudo nohup env command exec nice xargs builtin")
 """Words before a program that is the one to look at."""
-_HARMLESS = {
-    "alias", "awk", "basename", "bc", "cal", "cat", "cd", "clear", "cmp", "column", "comm", "cut",
-    "date", "declare", "df", "diff", "dirname", "du", "echo", "exit", "export", "expr", "false",
-    "file", "find", "fold", "free", "function", "getconf", "grep", "egrep", "fgrep", "rg", "head",
-    "help", "history", "hostname", "id", "join", "jobs", "jq", "less", "let", "local", "locale",
-    "ls", "lscpu", "lsblk", "md5sum", "more", "nl", "nproc", "nvidia-smi", "od", "paste", "popd",
-    "printenv", "printf", "ps", "pushd", "pwd", "read", "readlink", "realpath", "return", "rev",
-    "sed", "seq", "set", "sha256sum", "shopt", "sleep", "sort", "stat", "strings", "tac", "tail",
-    "test", "top", "tr", "tree", "true", "type", "ulimit", "umask", "uname", "uniq", "unset",
-    "uptime", "wait", "wc", "which", "whereis", "who", "whoami", "xxd", "yes", "zcat", "[", "[[",
-    ":", "for", "case", "in", "select",
-}  # fmt: skip
-_REMOVE = {"rm", "rmdir", "unlink", "shred"}
-_WRITE = {"touch", "mkdir", "tee", "truncate"}
+_HARMLESS = words("""
+alias awk basename bc cal cat cd clear cmp column comm cut date declare df diff dirname du echo exit
+export expr false file find fold free function getconf grep egrep fgrep rg head help history
+hostname id join jobs jq less let local locale ls lscpu lsblk md5sum more nl nproc nvidia-smi od
+paste popd printenv printf ps pushd pwd read readlink realpath return rev sed seq set sha256sum
+shopt sleep sort stat strings tac tail tar test top tr tree true type ulimit umask uname uniq unset
+unzip uptime wait wc which whereis who whoami xxd yes zcat [ [[ :
+""")
+_REMOVE = words("rm rmdir unlink shred")
+_WRITE = words("touch mkdir tee truncate")
 """Programs that write each of their arguments."""
-_COPY = {"cp", "mv", "ln", "install", "rsync", "scp"}
+_COPY = words("cp ln install rsync scp")
 """Programs that write the last of their arguments."""
-_NETWORK = {"curl", "wget", "ssh", "scp", "rsync", "sftp", "ftp", "nc", "telnet", "ping", "aws",
-            "gsutil", "gcloud", "kaggle", "dig", "nslookup"}  # fmt: skip
-_BY_SUBCOMMAND = {"pip", "pip3", "uv", "conda", "mamba", "micromamba", "git", "npm", "npx", "yarn",
-                  "apt", "apt-get", "brew", "docker", "cargo", "go", "systemctl", "jupyter",
-                  "dvc", "huggingface-cli", "make"}  # fmt: skip
-_GIT_NETWORK = {"clone", "pull", "push", "fetch"}
-_LOOKS = {
-    "git": {"status", "log", "diff", "show", "branch", "blame", "remote", "rev-parse", "describe"},
-    "pip": {"list", "show", "freeze", "--version", "check"},
-    "conda": {"list", "info", "--version"},
-    "npm": {"list", "ls", "--version"},
-    "docker": {"ps", "images", "logs"},
-    "jupyter": {"--version", "--paths", "kernelspec"},
-}
+_NETWORK = words(
+    "curl wget ssh scp rsync sftp ftp nc telnet ping aws gsutil gcloud kaggle dig nslookup"
+)
+_INTERPRETERS = ("python", "bash", "sh", "Rscript", "node", "perl", "ruby")
+_BY_SUBCOMMAND = words("""
+pip pip3 uv conda mamba micromamba git npm npx yarn apt apt-get brew docker cargo go systemctl
+jupyter dvc huggingface-cli make
+""")
+_LOOKS = words("""
+git:status git:log git:diff git:show git:branch git:blame git:remote git:rev-parse git:describe
+pip:list pip:show pip:freeze pip:--version pip:check conda:list conda:info conda:--version npm:list
+npm:ls npm:--version docker:ps docker:images docker:logs jupyter:--version jupyter:--paths
+jupyter:kernelspec
+""")
 """Subcommands that change nothing."""
-_NOWHERE = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)$|&?\d$|&?-$")
 
 
 def shell_effects(code: str, *, every: bool = False) -> tuple[Effect, ...]:
@@ -72,151 +66,124 @@ def shell_effects(code: str, *, every: bool = False) -> tuple[Effect, ...]:
     ----------
     every : whether programs that change nothing are named too, as in a `!` line of Python
     """
-    found: dict[tuple[EffectKind, str], Effect] = {}
-    for effect in _effects(code, every, 0):
-        found.setdefault((effect.kind, effect.name), effect)
+    try:
+        found = {(each.kind, each.name): each for each in _effects(code, every, 0)}
+    except ValueError:  # a quote that is never closed
+        return (Effect("unknown", "", "the shell code cannot be read"),)
     return tuple(found.values())
 
 
 def _effects(code: str, every: bool, depth: int) -> Iterator[Effect]:
-    for words, targets in _commands(code):
-        for target in targets:
-            if not _NOWHERE.match(target):
-                yield Effect("writes", _plain(target))
-        yield from _of_command(words, every)
-        for word in (*words, *targets):
-            if depth < 5 and not word.startswith("'"):
-                for match in _INSIDE.finditer(word):
-                    yield from _effects(match[1] or match[2] or "", every, depth + 1)
+    for command, targets in _commands(code):
+        yield from (Effect("writes", each) for each in targets if not _NOWHERE.match(each))
+        yield from _of_command(command, every)
+        for match in _INSIDE.finditer(" ".join([*command, *targets])):
+            if depth < 5:
+                yield from _effects(match[1] or match[2] or "", every, depth + 1)
 
 
 def _commands(code: str) -> Iterator[tuple[list[str], list[str]]]:
     """(words, files that output goes to) of each command."""
-    words: list[str] = []
+    code = _NOT_READ.sub(
+        lambda match: (match[1] or " ").translate(_HIDE), _HEREDOC.sub(r"\3", code)
+    )
+    lexer = shlex.shlex(code, posix=True, punctuation_chars=_OPERATORS)
+    lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
+    command: list[str] = []
     targets: list[str] = []
-    marks: list[str] = []  # of heredocs, whose text begins on the next line
-    is_target, at = "", 0
-    while at < len(code):
-        token = _TOKEN.match(code, at)
-        assert token is not None, "any character is a token"
-        at, kind, text = token.end(), token.lastgroup, token[0]
-        if kind == "comment" and token.start() and code[token.start() - 1] not in " \t\n;&|(":
-            kind = "word"  # `a#b`
-        if kind == "heredoc" or token["mark"]:
-            marks.append(token["mark"])
-        elif kind == "redirect":
-            is_target = "out" if ">" in text else "in"
-        elif kind in ("word", "other"):
-            if is_target:
-                if is_target == "out":
-                    targets.append(text)
-                is_target = ""
-            else:
-                words.append(text)
-        elif kind == "operator":
-            if words or targets:
-                yield words, targets
-            words, targets, is_target = [], [], ""
-            if text == "\n":
-                for mark in marks:
-                    end = re.compile(rf"^[ \t]*{re.escape(mark)}[ \t]*$", re.MULTILINE)
-                    found = end.search(code, at)
-                    at = len(code) if found is None else found.end()
-                marks = []
-    if words or targets:
-        yield words, targets
+    redirect = ""
+    for token in lexer:
+        is_operator = token and not set(token) - set(_OPERATORS)
+        if is_operator and set(token) & set("<>") and not set(token) & set("();\n"):
+            redirect = token
+        elif is_operator:
+            yield command, targets
+            command, targets, redirect = [], [], ""
+        elif not redirect:
+            command.append(token.translate(_SHOW))
+        else:
+            targets += [token.translate(_SHOW)] if ">" in redirect else []
+            redirect = ""
+    yield command, targets
 
 
-def _of_command(words: list[str], every: bool, *, inside: bool = False) -> Iterator[Effect]:
-    """What a command does; `inside` the `-exec` of a `find`."""
-    while words and (words[0] in _KEYWORDS or _VARIABLE.match(words[0])):
-        words = words[1:]
-    while words and words[0] in _BEFORE:
-        words = words[1:]
-        while words and (words[0].startswith("-") or _VARIABLE.match(words[0])):
-            words = words[1:]
-    if not words or words[0] in ("for", "case", "select", "in") or words[0].endswith("()"):
+def _of_command(command: list[str], every: bool) -> Iterator[Effect]:
+    while command and (command[0] in _KEYWORDS or _VARIABLE.match(command[0])):
+        command = command[1:]
+    while command and command[0] in _BEFORE:
+        command = command[1:]
+        while command and (command[0].startswith("-") or _VARIABLE.match(command[0])):
+            command = command[1:]
+    if not command or command[0] in _LOOPS:
         return
-    program = _plain(words[0]).rpartition("/")[2] or _plain(words[0])
-    arguments = [_plain(word) for word in words[1:]]
+    program, arguments = command[0].rpartition("/")[2] or command[0], command[1:]
     plain = [word for word in arguments if not word.startswith("-")]
-    if program == "find" and "-exec" in arguments and not inside:
-        yield from _of_command(arguments[arguments.index("-exec") + 1 :], every, inside=True)
+    if program == "find" and "-exec" in arguments:
+        yield from _of_command(arguments[arguments.index("-exec") + 1 :], every)
         return
     specific = list(_of_program(program, arguments, plain))
     yield from specific
     if specific:
         return
-    if program in _BY_SUBCOMMAND:
-        subcommand = next(iter(plain), "") or next(iter(arguments), "")
-        if every or subcommand not in _LOOKS.get(program.removesuffix("3"), ()):
-            yield Effect("shell", f"{program} {subcommand}".strip())
-    elif program.startswith("python") and arguments[:2] == ["-m", "pip"]:
+    first = next(iter(plain), "")
+    if program.startswith("python") and arguments[:2] == ["-m", "pip"]:
         yield Effect("shell", " ".join(["pip", *arguments[2:3]]))
-    elif program.startswith(("python", "bash", "sh", "Rscript", "node", "perl", "ruby")):
-        yield Effect("shell", f"{program} {next(iter(plain), '')}".strip())
+    elif program in _BY_SUBCOMMAND:
+        first = first or next(iter(arguments), "")
+        if every or f"{program.removesuffix('3')}:{first}" not in _LOOKS:
+            yield Effect("shell", f"{program} {first}".strip())
+    elif program.startswith(_INTERPRETERS):
+        yield Effect("shell", f"{program} {first}".strip())
     elif every or program not in _HARMLESS:
         yield Effect("shell", program)
 
 
 def _of_program(program: str, arguments: list[str], plain: list[str]) -> Iterator[Effect]:
     """What is known of this program."""
+    last = plain[-1] if plain else ""
     if program in _REMOVE:
         yield from (Effect("removes", each) for each in plain)
     elif program == "find" and "-delete" in arguments:
         yield Effect("removes", f"what find finds in {next(iter(plain), '.')}")
     elif program in _WRITE:
         yield from (Effect("writes", each) for each in plain)
-    elif program in _COPY and len(plain) > 1:
-        if program == "mv":
-            yield from (Effect("renames", each, plain[-1]) for each in plain[:-1])
-        else:
-            yield Effect("writes", plain[-1])
-    elif program == "sed" and any(re.match(r"-\w*i|--in-place", each) for each in arguments):
-        yield Effect("writes", plain[-1] if plain else "")
-    elif program == "dd":
-        yield from (Effect("writes", each[3:]) for each in arguments if each.startswith("of="))
+    elif program == "mv":
+        yield from (Effect("renames", each, last) for each in plain[:-1])
+    elif (program in _COPY and len(plain) > 1) or (
+        program == "sed" and any(re.match(r"-\w*i|--in-place", each) for each in arguments)
+    ):
+        yield Effect("writes", last)
     elif program in ("curl", "wget"):
         output = _option(arguments, "-o" if program == "curl" else "-O", "--output")
         if not output and (program == "wget" or "-O" in arguments):
             output = next((each.rpartition("/")[2] for each in plain if "://" in each), "")
         if output not in ("", "-"):
             yield Effect("writes", output)
-    elif program in ("tar", "unzip", "gunzip", "gzip", "zip", "7z"):
+    elif program in ("tar", "unzip", "zip", "gzip", "gunzip"):
         yield from _of_archive(program, arguments, plain)
     if program in _NETWORK:
         yield Effect("network", program)
-    elif program == "git" and plain[:1] and plain[0] in _GIT_NETWORK:
+    elif program == "git" and plain[:1] and plain[0] in ("clone", "pull", "push", "fetch"):
         yield Effect("network", f"git {plain[0]}")
         if plain[0] == "clone" and len(plain) > 1:
-            yield Effect("writes", plain[-1].rpartition("/")[2].removesuffix(".git"))
+            yield Effect("writes", last.rpartition("/")[2].removesuffix(".git"))
 
 
 def _of_archive(program: str, arguments: list[str], plain: list[str]) -> Iterator[Effect]:
     flags = arguments[0].lstrip("-") if arguments else ""
-    if program == "tar" and "c" in flags and "t" not in flags:
-        yield Effect("writes", plain[1] if flags == plain[0] and len(plain) > 1 else plain[0])
-    elif program == "tar" and "x" in flags:
-        yield Effect("writes", _option(arguments, "-C", "--directory") or ".")
-    elif program == "unzip" and not any("l" in each for each in arguments if each[0] == "-"):
-        yield Effect("writes", _option(arguments, "-d", "--directory") or ".")
+    folder = _option(arguments, "-C", "-d", "--directory") or "."
+    if program == "tar" and "c" in flags and len(plain) > (flags == plain[0]):
+        yield Effect("writes", plain[flags == plain[0]])
+    elif (program == "tar" and "x" in flags) or (program == "unzip" and "-l" not in arguments):
+        yield Effect("writes", folder)
     elif program == "zip" and plain:
         yield Effect("writes", plain[0])
     elif program in ("gzip", "gunzip") and not {"-c", "--stdout"} & set(arguments):
         for each in plain:
-            to = f"{each}.gz" if program == "gzip" else each.removesuffix(".gz")
-            yield Effect("writes", to)
+            yield Effect("writes", f"{each}.gz" if program == "gzip" else each.removesuffix(".gz"))
             if not {"-k", "--keep"} & set(arguments):
                 yield Effect("removes", each)
 
 
 def _option(arguments: list[str], *names: str) -> str:
-    for word, value in pairwise(arguments):
-        if word in names:
-            return value
-    return ""
-
-
-def _plain(word: str) -> str:
-    """A word without its quotes."""
-    return _QUOTES.sub(lambda match: next(filter(None, match.groups()), ""), word)
+    return next((value for word, value in pairwise(arguments) if word in names), "")

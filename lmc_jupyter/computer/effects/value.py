@@ -26,6 +26,7 @@ from lmc_jupyter.computer.effects.tables import (
     is_harmless,
     is_known_module,
     place_of,
+    words,
 )
 from lmc_jupyter.computer.tools import namespace
 from lmc_jupyter.content import shorten
