@@ -21,6 +21,10 @@ _OURS = re.compile(
 )
 
 
+HIDE = "lmc-hide"
+"""The tag of a cell that no model gets."""
+
+
 def own_code(source: str) -> str:
     """The code of a cell without the lines that speak to us; "" where nothing is left."""
     return "" if source.startswith("%%lmc") else _OURS.sub("", source).strip("\n")

@@ -71,6 +71,17 @@ def short(error: BaseException, filename: str) -> str:
     return f"{text}{_cause(error)}{more}"
 
 
+def stopped(error: BaseException, filename: str) -> str:
+    """What an interrupt says: the line of the block that ran, where it has begun."""
+    lines = (
+        number
+        for frame, number in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename == filename
+    )
+    line = next(lines, None)
+    return "KeyboardInterrupt" if line is None else f"It was at line {line}.\nKeyboardInterrupt"
+
+
 _SUGGESTION = "Did you mean"
 """Python's own words, from 3.12 on."""
 

@@ -205,6 +205,21 @@ def text_of(cell: Cell, known: Known = NOTHING_KNOWN) -> str:
     return "\n".join([text, *_output_of(replace(cell, output="") if is_same else cell, known)])
 
 
+def read_part(part: Part) -> tuple[str, str]:
+    """(source, error) of a cell that was sent, as its part has them; "" of a block of a model."""
+    head, _, rest = part.content.partition("\n")
+    if not head.endswith(":"):
+        return "", ""
+    label = re.escape(part.title)
+    pieces = re.split(
+        rf"^(?:(Output|Error) of {label}:|It showed \d+ figures?\.)$\n?", rest, flags=re.MULTILINE
+    )
+    errors = [
+        text for kind, text in zip(pieces[1::2], pieces[2::2], strict=True) if kind == "Error"
+    ]
+    return pieces[0].removesuffix("\n"), "".join(errors[-1:])
+
+
 def output_of(cell: Cell, known: Known = NOTHING_KNOWN) -> str:
     """What a cell put out, as a model reads it."""
     return "\n".join(_output_of(cell, known)) or f"{cell.label} put nothing out."

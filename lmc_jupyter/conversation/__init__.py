@@ -85,6 +85,7 @@ class Conversation:
     losses : sentences on what could not be carried over when it was read
     cells : the person's own cells, in order, as far as they are known: the conversation's code may
         use what they made
+    saved_cells : sources of the person's cells in the notebook's file, in its order
     files : path -> content of what was attached to questions and lies in a folder that goes with
         the session
     sent : what went to each model and came from it, in its provider's form; only a journal has it
@@ -100,6 +101,7 @@ class Conversation:
     extra: dict[str, Any] = field(default_factory=dict)
     losses: list[str] = field(default_factory=list)
     cells: Sequence[OwnCell] = ()
+    saved_cells: Sequence[str] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     sent: Sequence[Mapping[str, Any]] = field(default_factory=list)
     turns: Sequence[TurnRecord] = field(default_factory=list)

@@ -150,7 +150,8 @@ def _only_ran(conversation: Conversation) -> Conversation:
     from lmc_jupyter.formats.blocks import blocks, only_ran
     from lmc_jupyter.formats.dependencies import find_dependencies  # not with the extension
 
-    needs = find_dependencies(blocks(conversation.messages), conversation.cells)
+    parts = blocks(conversation.messages)
+    needs = find_dependencies(parts, conversation.cells, conversation.saved_cells)
     return only_ran(conversation, [place for place, lines in needs.lines.items() if lines])
 
 

@@ -1,8 +1,8 @@
 """Which python has to run again because later code depends on its names: cells of the person, and
-blocks that failed half-way.
+blocks that failed or were stopped half-way.
 
-One rule: of code that failed, only the whole statements before the failing one run again, as the
-traceback shows; where it does not show, none. Nothing is run to learn this: the code is parsed.
+One rule: of code that failed or was stopped, only the whole statements before that one run again,
+as its output shows; where it does not show, none. Nothing is run to learn this: the code is parsed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ _LINE = re.compile(
     r'^  File "<[^>\n]+>", line (\d+), in <module>$',
     re.MULTILINE,
 )
-_LINE_OF_CELL = re.compile(r"^\s*Cell In\s?\[\d+\], line (\d+)", re.MULTILINE)
+_LINE_OF_CELL = re.compile(
+    r"^\s*Cell In\s?\[\d+\], line (\d+)|^Traceback \(most recent call last\):\n  line (\d+)$",
+    re.MULTILINE,
+)
+_LINE_OF_STOP = re.compile(r"^It was at line (\d+)\.\nKeyboardInterrupt$", re.MULTILINE)
 _MAGIC = re.compile(r"^([ \t]*)(?:(\w+)[ \t]*=[ \t]*)?[%!].*$", re.MULTILINE)
 _HELP = re.compile(r"^([ \t]*)(?:\?{1,2}[\w.]+|[\w.]+\?{1,2})[ \t]*$", re.MULTILINE)
 _TIME = re.compile(r"^([ \t]*)%time[ \t]+(?=\S)", re.MULTILINE)
@@ -84,7 +88,7 @@ class Dependencies:
 
     Parameters
     ----------
-    lines : place of a block that failed -> how many of its lines run again
+    lines : place of a block that failed or was stopped -> how many of its lines run again
     cells : the person's cells that run again, each as it is written
     missing : names that nothing makes
     run : the `%run` lines among the person's cells, which may have made them
@@ -96,10 +100,25 @@ class Dependencies:
     run: list[str] = field(default_factory=list)
 
 
-def find_dependencies(blocks: Sequence[Block], cells: Sequence[OwnCell] = ()) -> Dependencies:
-    """The lines and cells that must run so that these blocks can run again."""
+def find_dependencies(
+    blocks: Sequence[Block], cells: Sequence[OwnCell] = (), saved: Sequence[str] = ()
+) -> Dependencies:
+    """The lines and cells that must run so that these blocks can run again.
+
+    Parameters
+    ----------
+    saved : cells of the notebook's file, whose place among the blocks nobody knows: those that
+        change names which nothing else makes run first
+    """
     again = _closure(list(_steps(blocks, cells)))
-    result = Dependencies(missing=_missing(again))
+    missing = _missing(again)
+    wanted: set[str] = set()
+    while saved and not wanted.issuperset(missing):
+        wanted.update(missing)
+        first = [OwnCell(0, source) for source in saved if _changed_by_cell(source) & wanted]
+        again = _closure(list(_steps(blocks, [*first, *cells])))
+        missing = _missing(again)
+    result = Dependencies(missing=missing)
     for step in again:
         if step.cell is not None:
             result.cells.append(OwnCell(step.cell.at, _lines(step.cell.source, step)))
@@ -115,8 +134,8 @@ def _steps(blocks: Sequence[Block], cells: Sequence[OwnCell]) -> Iterator[Step]:
     for place, block in enumerate(blocks):
         while waiting and waiting[0].at <= at:
             yield _of_cell(waiting.pop(0))
-        if block.is_code and _is_python(block) and block.fate in ("ran", "failed"):
-            yield Step(_statements_that_ran(block), block.fate == "failed", place=place)
+        if block.is_code and _is_python(block) and block.fate in ("ran", "failed", "stopped"):
+            yield Step(_statements_that_ran(block), block.fate != "ran", place=place)
         at += len(block.messages)
 
 
@@ -173,6 +192,13 @@ def _missing(steps: Sequence[Step]) -> list[str]:
     return list(missing)
 
 
+def _changed_by_cell(source: str) -> set[str]:
+    """The names that a cell of the person binds or changes."""
+    step = _of_cell(OwnCell(0, source))
+    modules = _modules([step])
+    return {name for each in step.statements for name in _changed_by_person(each, modules)}
+
+
 # One piece ----------------------------------------------------------------------------------------
 
 
@@ -181,12 +207,13 @@ def _is_python(block: Block) -> bool:
 
 
 def _statements_that_ran(block: Block) -> list[ast.stmt]:
-    """Its statements; of a block that failed, those before the one that did."""
+    """Its statements; of a block that failed or was stopped, those before the one that did."""
     tree = _parse(str(block.first.content), block.fate == "ran")
     if tree is None or block.fate == "ran":
         return [] if tree is None else tree.body
     text = "".join(str(each.content) for each in block.results if is_text(each))
-    return _until_failed(tree, _LINE.findall(text)[-1:])
+    line = _LINE if block.fate == "failed" else _LINE_OF_STOP
+    return _until_failed(tree, line.findall(text)[-1:])
 
 
 def _of_cell(cell: OwnCell) -> Step:

@@ -95,7 +95,7 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     messages = [_clean(each) for each in whole]
     parts = blocks(messages)
     cells = [*_head(conversation, messages)]
-    needs = find_dependencies(parts, conversation.cells)
+    needs = find_dependencies(parts, conversation.cells, conversation.saved_cells)
     own, at = list(needs.cells), 0
     cells += [*_missing(needs), *_files(conversation.files)]
     first_r = next((place for place, block in enumerate(parts) if _runs(block) == "r"), None)
@@ -460,7 +460,9 @@ def _parse_messages(wires: list[dict[str, Any]], losses: list[str]) -> list[Mess
 
 
 def _is_count(lines: Any, block: Block) -> bool:
-    return type(lines) is int and lines > 0 and block.is_code and block.fate == "failed"
+    return (
+        type(lines) is int and lines > 0 and block.is_code and block.fate in ("failed", "stopped")
+    )
 
 
 def _wires(cell: Cell, entries: Any) -> list[dict[str, Any]]:

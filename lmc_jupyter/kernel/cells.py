@@ -23,7 +23,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from lmc_jupyter.content import error_text, shorten, terminal
-from lmc_jupyter.content.cell import Cell, Figure, own_code
+from lmc_jupyter.content.cell import HIDE, Cell, Figure, own_code
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.kernel.frontend import kernel_of, parent_of
 from lmc_jupyter.kernel.namespace import module_of
@@ -39,8 +39,6 @@ MAX_TEXT = 6_000_000
 """Bytes of all their texts; the oldest cells go first."""
 MAX_FIGURES = 8_000_000
 """Characters of all figures, as base64; the oldest go first."""
-HIDE = "lmc-hide"
-"""The tag of a cell that no model gets."""
 
 _IMAGES = {"image/png": "png", "image/jpeg": "jpeg"}
 

@@ -7,7 +7,6 @@ notebook's file is read, which lacks what a person has not saved. What cannot be
 
 from __future__ import annotations
 
-import json
 import time
 from datetime import datetime
 from functools import lru_cache
@@ -17,6 +16,7 @@ from typing import Any
 from comm import get_comm_manager
 
 from lmc_jupyter.content.cell import read_places
+from lmc_jupyter.content.notebook_file import read_cells, source_of
 from lmc_jupyter.kernel.frontend import kernel_of, notebook_path, parent_of
 from lmc_jupyter.kernel.mailbox import Mailbox
 
@@ -131,16 +131,7 @@ def above(cells: tuple[tuple[str, str, str], ...], id: str) -> str:
 @lru_cache(maxsize=2)
 def _cells(path: str, _modified: int, _size: int) -> tuple[tuple[str, str, str], ...]:
     """(id, type, source) of each cell of a notebook's file, as it was when it was last changed."""
-    try:
-        with Path(path).open(encoding="utf-8") as file:
-            document = json.load(file)
-    except (OSError, ValueError, RecursionError):  # it is being written, or is no notebook
-        return ()
-    cells = document.get("cells") if isinstance(document, dict) else None
-    found = []
-    for each in cells if isinstance(cells, list) else ():
-        if isinstance(each, dict):
-            source = each.get("source", "")
-            text = "".join(map(str, source)) if isinstance(source, list) else str(source)
-            found.append((str(each.get("id", "")), str(each.get("cell_type", "")), text))
-    return tuple(found)
+    return tuple(
+        (str(each.get("id", "")), str(each.get("cell_type", "")), source_of(each))
+        for each in read_cells(path)
+    )

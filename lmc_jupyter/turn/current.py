@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lmc_jupyter import formats
+from lmc_jupyter.content.notebook_file import code_that_ran
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation, Rating
 from lmc_jupyter.conversation.conversations import copy_of, display_title
@@ -422,6 +423,8 @@ class CurrentConversation:
         last, value = self._history.last, self.value()
         if formats.written_as(path, format) == "notebook":
             value.cells = list(self._cells.of(value.messages))
+            if value.notebook == self._journal.notebook:
+                value.saved_cells = code_that_ran(value.notebook)
             for folder in self._files.folders:
                 value.files = saving.files_of(value.messages, folder)
         conversation, remarks = self.for_a_file(value)

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from lmc_jupyter.content.cell import own_code
+from lmc_jupyter.context.cells import read_part
+from lmc_jupyter.context.parts import of_question
 from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.conversation.scrub import Scrub
 from lmc_jupyter.keys import Secret
@@ -44,16 +46,26 @@ class OwnCells:
     def of(self, messages: Sequence[Message]) -> Iterator[OwnCell]:
         """The person's cells at their places in a conversation; none of the magic.
 
-        Of blocks that ran in an earlier kernel the cells are not known.
+        Of blocks that ran in an earlier kernel those are known that went with a question.
         """
+        end = next((at for at, each in enumerate(messages) if each.id in self._before), None)
+        earlier = list(messages[:end])
+        while earlier and not is_code(earlier[-1]):
+            earlier.pop()
+        for place, message in enumerate(earlier):
+            for part in of_question(message):
+                if part.kind == "cell":
+                    source, error = read_part(part)
+                    if own := own_code(source):
+                        yield OwnCell(place, own, error)
         cells = self._cells()
-        count = at = 0
+        count, at = 0, len(earlier)
         for place, message in enumerate(messages):
             before = messages[place - 1].role if place else ""
             if message.role == "computer":
-                at = place + 1
+                at = max(at, place + 1)
             elif message.role == "user" and before != "user":  # above the question, not below it
-                at = place
+                at = max(at, place)
             for source, error in cells[count : self._before.get(message.id, 0)]:
                 if own := own_code(source):
                     yield OwnCell(at, own, error)
@@ -138,6 +150,7 @@ def _redact(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, lis
     cell_count = sum(
         new.source != old.source for new, old in zip(cells, conversation.cells, strict=True)
     )
+    saved = [without_passwords(scrub.text(each)) for each in conversation.saved_cells]
     files = {name: data for name, data in conversation.files.items() if not _has_key(data, scrub)}
     beside = scrub({"title": conversation.title, "extra": conversation.extra})
     sentences = []
@@ -151,7 +164,13 @@ def _redact(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, lis
         if name not in files
     ]
     value = replace(
-        conversation, messages=messages, events=events, cells=cells, files=files, **beside
+        conversation,
+        messages=messages,
+        events=events,
+        cells=cells,
+        saved_cells=saved,
+        files=files,
+        **beside,
     )
     return value, sentences
 

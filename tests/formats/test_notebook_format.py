@@ -390,6 +390,34 @@ def test_of_code_that_failed_what_later_code_needs_runs_again(
     assert read(made(*talk)).messages == talk
 
 
+def test_of_code_that_was_stopped_what_later_code_needs_runs_again() -> None:
+    stop = out("0\nIt was at line 3.\nKeyboardInterrupt\n", partial=True)
+    talk = [code("a = 1\nb = 2\nwhile True:\n    a += 1"), stop, code("print(a)"), out("1\n")]
+    assert find_dependencies(blocks(talk)).lines == {0: 2}
+    first, second, *_ = cells(*talk)
+    assert (first.cell_type, first.source) == ("code", "a = 1\nb = 2")
+    assert "This was stopped" in second.source
+    assert "while True" in second.source
+    assert read(made(*talk)).messages == talk
+
+
+def test_cells_of_the_notebooks_file_make_what_nothing_else_makes() -> None:
+    talk = [code("print(fl.late.mean(), known)"), out("1\n")]
+    saved = [
+        "import pandas as pd",
+        "fl = pd.read_csv('fl.csv')",
+        "fl['late'] = fl.delay > 15",
+        "known = 'the file does not know when this ran'",
+        "send_mail(fl)",
+        "fl.head()",
+    ]
+    found = find_dependencies(blocks(talk), own("known = 1"), saved)
+    assert [each.source for each in found.cells] == [*saved[:3], "known = 1"]
+    assert found.missing == []
+    sources = [each.source for each in cells(*talk, cells=own("known = 1"), saved_cells=saved)]
+    assert sources[1:5] == [*saved[:3], "known = 1"]
+
+
 # Read back ----------------------------------------------------------------------------------------
 
 TALK = [user("Count."), said("So:"), code("print(1)"), out("1\n"), code("f()"), out(NO)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,34 @@ def test_another_days_kernel_of_the_notebook_is_offered_its_conversation(make_fr
     other.run(f"%lmc open {id_}")
     assert other.value("texts()") == ["One?", "First."]
     assert other.value("session.journal.earlier() is None") is True
+
+
+def test_after_a_restart_an_export_has_the_cells_that_its_code_needs(make_frontend, tmp_path):
+    path = tmp_path / "mine.ipynb"
+    lab = begun(make_frontend(env=of_own(tmp_path, str(path))))
+    lab.run("unsent = 20")
+    lab.run(
+        "session.configure(context='none')\nblocks = [code('print(unsent)'), code('print(sent)')]"
+    )
+    lab.run(
+        "session.choose_model(ScriptedModel([blocks[0]], [said('20.')], [blocks[1]], [said('1.')]))"
+    )
+    lab.run("%%lmc --auto-run\nGo.")
+    lab.run("session.configure(context='notebook')")
+    lab.run("sent = 1\nprint('a line')")
+    lab.run("%%lmc --auto-run\nGo on.")
+    lab.restart()
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": 2}
+    saved = [cell | {"source": "unsent = 20"}, cell | {"source": "sent = 'another'"}]
+    path.write_text(
+        json.dumps({"cells": saved, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    )
+    begun(lab)
+    lab.run(f"remarks = session.save({str(tmp_path / 'talk.ipynb')!r})")
+    assert not [each for each in lab.value("remarks") if "does not run alone" in each]
+    cells = json.loads((tmp_path / "talk.ipynb").read_text())["cells"]
+    codes = ["".join(each["source"]) for each in cells if each["cell_type"] == "code"]
+    assert codes == ["unsent = 20", "print(unsent)", "sent = 1\nprint('a line')", "print(sent)"]
 
 
 def of_own(tmp_path: Path, notebook: str) -> dict[str, str]:

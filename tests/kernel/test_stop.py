@@ -83,7 +83,7 @@ def test_code_that_catches_the_interrupt_once_is_told_again(frontend):
     press_stop(frontend)
     frontend.finish(cell)
     assert frontend.value("told") == [
-        "started\ncaught\ncaught\nKeyboardInterrupt\n",
+        "started\ncaught\ncaught\nIt was at line 6.\nKeyboardInterrupt\n",
         "KeyboardInterrupt",
     ]
 

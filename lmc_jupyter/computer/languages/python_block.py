@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.computer.output_buffer import OutputBuffer
 from lmc_jupyter.content.bundle import pieces
-from lmc_jupyter.content.error_text import short
+from lmc_jupyter.content.error_text import short, stopped
 from lmc_jupyter.kernel.active_line import ActiveLine, blank_lines, first_line
 from lmc_jupyter.kernel.between_cells import Payloads
 from lmc_jupyter.kernel.capture import Capture
@@ -274,7 +274,7 @@ class Block:
                 self.outbox.line(value.code)
             self.outbox.line("exit() ended this block only: the kernel goes on.")
         elif self._is_interrupt(value):
-            self.outbox.line("KeyboardInterrupt")
+            self.outbox.line(stopped(value, self._filename))
         else:
             self.outbox.line(short(value, self._filename))
         if self._traceback and self.python.on_traceback is not None:
