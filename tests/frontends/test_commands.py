@@ -355,6 +355,30 @@ def test_a_number_is_that_of_the_list_that_was_shown(cells):
     assert "Auks?" in cells("%lmc open 1")
 
 
+def test_several_are_deleted_by_their_numbers_and_all_others_once_their_count_was_said(cells):
+    for bird in ("Auks", "Boobies", "Cranes", "Ducks", "Eiders", "Finches"):
+        cells("%lmc reset")
+        cells(f"%lmc ask {bird}?")
+    cells("%lmc history")
+    gone = cells("%lmc delete 2 3")
+    assert "Eiders?" in gone
+    assert "Ducks?" in gone
+    said = cells("%lmc delete all")
+    [count] = map(int, re.findall(r"%lmc delete all (\d+)", said))  # of other tests too
+    assert count >= 3
+    assert "all but the 1 open now" in said
+    shown = cells("%lmc history").splitlines()
+    assert len(shown) == 1 + count + 1 + 1, "nothing is deleted yet"
+    assert "there are not 2" in cells.refused("%lmc delete all 2")
+    assert cells("%lmc history").splitlines() == shown
+    assert cells(f"%lmc delete all {count}").strip() == f"Deleted {count} conversations."
+    left = cells("%lmc history")
+    assert left.count("?") == 1
+    assert "Finches?" in left
+    assert current_session().messages[0].content == "Finches?"
+    assert "no conversation to delete" in cells("%lmc delete all")
+
+
 EVIL = "\x1b]0;mine\x07\x1b[2J\x9b31m\u202eevil\r\x08"
 
 

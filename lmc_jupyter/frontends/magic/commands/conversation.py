@@ -117,11 +117,17 @@ def rename(call: Call, title: str) -> str:
 @command(
     "delete",
     "CONVERSATION",
-    help="delete a conversation permanently",
+    help="delete a conversation permanently, or several by their numbers, or `all` others",
     complete={"CONVERSATION": saved_conversations},
     rest=True,
 )
 def delete(call: Call, conversation: str) -> str:
+    words = conversation.split()
+    if words[0] == "all" and (len(words) == 1 or (len(words) == 2 and words[1].isdecimal())):
+        return _delete_all(call, words[1:])
+    if len(words) > 1 and all(word.isdecimal() for word in words):
+        entries = {entry.id: entry for entry in [_find(call, word) for word in words]}
+        return "\n".join(map(call.session.conversation.delete, entries))
     entry, word = _find(call, conversation), conversation.strip()
     # what is gone for good was named in full, not by a part of its title
     if not word.isdecimal() and word.casefold() not in (entry.title.casefold(), entry.id):
@@ -130,6 +136,25 @@ def delete(call: Call, conversation: str) -> str:
             f"in the list, its whole title, or its id {entry.id}"
         )
     return call.session.conversation.delete(entry.id) or f"Deleted “{entry.title or entry.id}”."
+
+
+def _delete_all(call: Call, words: list[str]) -> str:
+    """Delete all conversations but those in use; only where the person has said how many."""
+    entries = _conversations(call).list()
+    others = [each for each in entries if not each.held and each.id != call.session.journal.id]
+    count = len(others)
+    if not count:
+        return "There is no conversation to delete but those that are open now."
+    number = "1 conversation" if count == 1 else f"{count} conversations"
+    how = f"`%lmc delete all {count}` deletes {number} permanently"
+    if not words:
+        but = f", all but the {stays} open now" if (stays := len(entries) - count) else ""
+        return f"{how}{but}. Nothing is deleted yet."
+    if words != [str(count)]:
+        raise WrongCommand(f"there are not {words[0]} to delete, so nothing was deleted: {how}")
+    for each in others:
+        call.session.conversation.delete(each.id)
+    return f"Deleted {number}."
 
 
 def _find(call: Call, which: str) -> ConversationEntry:
