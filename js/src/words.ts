@@ -113,7 +113,11 @@ export const WORDS = {
   delete: "Delete",
   deleteAsk: (title: string) => `Delete “${title}” permanently? You cannot undo this.`,
   deleted: (title: string) => `“${title}” was deleted.`,
-  keep: "Keep it",
+  deleteAll: "Delete all of these…",
+  deleteAllAsk: (number: number) =>
+    `Delete ${number} conversations permanently? The ones that are open stay. You cannot undo this.`,
+  deletedAll: (number: number) => `${number} conversations were deleted.`,
+  keep: "Keep",
   continue: (title: string) => `Continue “${title}”`,
   files: "Save or open a file",
   saveAs: "Save as",

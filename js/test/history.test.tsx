@@ -280,6 +280,22 @@ describe("by keys alone", () => {
     expect(focused().textContent).toContain("<img");
   });
 
+  it("deletes all that it shows and nobody has open, once it has said how many", async () => {
+    list.push(kept("d"), kept("e", { held: true }), kept("f"));
+    await open();
+    await page.press(WORDS.deleteAll);
+    expect(page.text(".lmc-kept-ask")).toContain(WORDS.deleteAllAsk(3));
+    expect(focused().textContent).toBe(WORDS.keep);
+    await page.key("Escape", {}, focused());
+    expect(page.root.querySelector(".lmc-kept-ask")).toBeNull();
+    expect(page.kernel.heard("delete")).toEqual([]);
+    await page.press(WORDS.deleteAll);
+    await page.press(WORDS.delete);
+    await until(() => expect(page.kernel.heard("delete").map((said) => said.conversation)).toEqual(["c", "d", "f"]));
+    await until(() => expect(lines()).toEqual(["Title of a", "Title of b", "Title of e"]));
+    expect(page.root.querySelector(".lmc-history")?.textContent).not.toContain(WORDS.deleteAll);
+  });
+
   it("deletes nothing for a script, and says why when it cannot", async () => {
     await open();
     await page.press("Delete: Title of b");

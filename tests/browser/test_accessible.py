@@ -151,7 +151,7 @@ def test_axe_finds_nothing_in_the_list_of_conversations_and_the_files(chat):
     found.get_by_label("Search titles and contents").fill("the")
     expect(found.locator("mark").first).to_be_visible()
     themes(chat, "#lmc-sidebar")
-    for key, shown in (("F2", "Rename"), ("Delete", "Keep it")):
+    for key, shown in (("F2", "Rename"), ("Delete", "Keep")):
         found.locator(".lmc-kept-open").last.focus()
         chat.page.keyboard.press(key)
         expect(found.get_by_role("button", name=shown, exact=True)).to_be_visible()

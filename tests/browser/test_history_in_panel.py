@@ -111,7 +111,7 @@ def test_found_opened_copied_renamed_and_deleted(chat):
     found = listed(chat)
     line(found, "And numbats?").locator(".lmc-kept-open").focus()
     chat.page.keyboard.press("Delete")
-    expect(found.get_by_role("button", name="Keep it")).to_be_focused()
+    expect(found.get_by_role("button", name="Keep")).to_be_focused()
     found.get_by_role("button", name="Delete", exact=True).click()
     expect(found.locator(".lmc-kept-ask")).to_have_count(0)
     expect(line(found, "And numbats?")).to_have_count(0)

@@ -24,7 +24,7 @@ interface Props {
   opened(said: string): void;
 }
 
-type Doing = { what: "rename" | "delete"; id: string } | null;
+type Doing = { what: "rename" | "delete" | "all"; id: string } | null;
 
 export function History({ close, opened }: Props): VNode {
   const { transport, trusted, announce } = useShared();
@@ -42,6 +42,7 @@ export function History({ close, opened }: Props): VNode {
   const focusNext = useRef("");
   const after = useRef<() => void>(null);
   const rows = (kept ?? []).slice(0, most);
+  const others = rows.filter(({ current, held }) => !current && !held);
   const at = Math.max(0, rows.findIndex((one) => one.id === active));
 
   useEffect(() => {
@@ -119,9 +120,20 @@ export function History({ close, opened }: Props): VNode {
       focusOn((rows[index + 1] ?? rows[index - 1])?.id);
       announce(remark || WORDS.deleted(one.title));
     });
-  const leave = (one: ConversationEntry) => {
+  const removeAll = () =>
+    act(async () => {
+      setDoing(null);
+      try {
+        for (const { id } of others) await transport.request({ kind: "delete", conversation: id });
+        announce(WORDS.deletedAll(others.length));
+      } finally {
+        setLooks((n) => n + 1);
+        focusOn("");
+      }
+    });
+  const leave = (id: string) => {
     setDoing(null);
-    focusOn(one.id);
+    focusOn(id);
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -198,12 +210,13 @@ export function History({ close, opened }: Props): VNode {
                     onFocusCapture={() => one.id !== active && setActive(one.id)}
                   >
                     {question === "rename" ? (
-                      <Rename one={one} done={(title) => void rename(one, title)} cancel={() => leave(one)} />
+                      <Rename one={one} done={(title) => void rename(one, title)} cancel={() => leave(one.id)} />
                     ) : question === "delete" ? (
                       <Delete
-                        one={one}
+                        label={WORDS.ofKept(WORDS.delete, one.title || WORDS.untitled)}
+                        ask={WORDS.deleteAsk(one.title || WORDS.untitled)}
                         done={(event) => trusted(event) && void remove(one)}
-                        cancel={() => leave(one)}
+                        cancel={() => leave(one.id)}
                       />
                     ) : (
                       <Line
@@ -230,6 +243,18 @@ export function History({ close, opened }: Props): VNode {
               }}
             >
               {WORDS.more}
+            </button>
+          ) : null}
+          {doing?.what === "all" ? (
+            <Delete
+              label={WORDS.deleteAll}
+              ask={WORDS.deleteAllAsk(others.length)}
+              done={(event) => trusted(event) && void removeAll()}
+              cancel={() => leave("")}
+            />
+          ) : others.length > 1 ? (
+            <button type="button" class="lmc-button lmc-quiet" onClick={() => setDoing({ what: "all", id: "" })}>
+              {WORDS.deleteAll}
             </button>
           ) : null}
         </div>
@@ -322,17 +347,18 @@ function Rename({ one, done, cancel }: { one: ConversationEntry; done(title: str
   );
 }
 
-function Delete({ one, done, cancel }: { one: ConversationEntry; done(event: Event): void; cancel(): void }): VNode {
+function Delete(props: { label: string; ask: string; done(event: Event): void; cancel(): void }): VNode {
+  const { label, ask, done, cancel } = props;
   const keep = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => keep.current?.focus(), []); // the one that harms nothing
   return (
     <div
       class="lmc-kept-ask"
       role="group"
-      aria-label={WORDS.ofKept(WORDS.delete, one.title || WORDS.untitled)}
+      aria-label={label}
       onKeyDown={(event) => leaving(event, cancel)}
     >
-      <p>{WORDS.deleteAsk(one.title || WORDS.untitled)}</p>
+      <p>{ask}</p>
       <div class="lmc-row">
         <button type="button" class="lmc-button lmc-danger" onClick={done}>
           {WORDS.delete}
