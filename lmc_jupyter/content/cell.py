@@ -85,6 +85,7 @@ class Cell:
     id : the cell's id in the notebook, "" where the front end names none
     hidden : whether the person has hidden it from models, by the tag `lmc-hide`
     left_out : characters that the output lacks beside those of its gap's own line
+    lines_out : lines that it lacks beside that line; None where others were cut
     """
 
     number: int
@@ -95,6 +96,7 @@ class Cell:
     id: str = ""
     hidden: bool = False
     left_out: int = 0
+    lines_out: int | None = None
 
     @property
     def label(self) -> str:

@@ -18,12 +18,18 @@ def head(text: str, most: int) -> str:
         return text
     start = _line_end(text, most)
     if start < most:
-        return f"{text[:start]}\n{_lines_out(text[start + 1 :])}"
+        return f"{text[:start]}\n{lines_out(text.count(chr(10), start + 1) + 1)}"
     return f"{text[:most]}{left_out(len(text) - most)}"
 
 
 def middle(
-    text: str, most: int, *, first: int | None = None, more: int = 0, seen: bool = False
+    text: str,
+    most: int,
+    *,
+    first: int | None = None,
+    more: int = 0,
+    more_lines: int | None = None,
+    seen: bool = False,
 ) -> str:
     """`most` characters of a longer text, whole lines of it, and between its ends how much is
     left out.
@@ -31,15 +37,22 @@ def middle(
     Parameters
     ----------
     first : characters before the gap; half of them by default
-    more : characters that had been left out of the middle before
+    more, more_lines : characters that had been left out of the middle before, and lines; None where
+        it was no whole lines
     seen : whether the person saw all of it
     """
     start, stop = bounds(text, most, first)
     if start == stop:
         return text
     begin, end, gap = text[:start], text[stop:], text[start:stop]
-    is_whole = not more and gap.startswith("\n") and gap.endswith("\n") and len(gap) > 1
-    note = _lines_out(gap[1:-1]) if is_whole else left_out(len(gap) + more)
+    is_whole = (
+        (not more or more_lines is not None)
+        and gap.startswith("\n")
+        and gap.endswith("\n")
+        and len(gap) > 1
+    )
+    count = gap[1:-1].count("\n") + 1 + (more_lines or 0)
+    note = lines_out(count) if is_whole else left_out(len(gap) + more)
     which = ", which the person saw" if seen else ""
     return f"{begin}\n{note}{which} …\n{end}"
 
@@ -73,8 +86,8 @@ def _line_end(text: str, most: int) -> int:
     return at if at > most // 2 else most
 
 
-def _lines_out(text: str) -> str:
-    count = text.count("\n") + 1
+def lines_out(count: int) -> str:
+    """How many lines a text lacks."""
     return f"… {count:,} line{'s' if count > 1 else ''} left out"
 
 

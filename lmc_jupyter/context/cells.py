@@ -228,8 +228,8 @@ def output_of(cell: Cell, known: Known = NOTHING_KNOWN) -> str:
 def _output_of(cell: Cell, known: Known) -> list[str]:
     lines = []
     if cell.output.strip():
-        text, more = cell.output.strip("\n"), cell.left_out
-        output = shorten.middle(text, LIMITS["output"], more=more, seen=True)
+        text, more, rows = cell.output.strip("\n"), cell.left_out, cell.lines_out
+        output = shorten.middle(text, LIMITS["output"], more=more, more_lines=rows, seen=True)
         lines += [f"Output of {cell.label}:", output]
     if cell.figures:
         count = len(cell.figures)

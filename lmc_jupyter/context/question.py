@@ -28,7 +28,7 @@ from lmc_jupyter.context.cells import (
 from lmc_jupyter.context.parts import Part, extra_of, of_question, to_extra
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.keys.source import without_passwords
-from lmc_jupyter.lmc import EDITED, FIGURE_OF, Message, is_code
+from lmc_jupyter.lmc import EDITED, FIGURE_OF, Message, is_code, is_proposal
 
 LEVELS = ("notebook", "names", "none")
 """What a model may get of the notebook, from most to least."""
@@ -226,16 +226,17 @@ def _figures(
 
 
 def _blocks(messages: Sequence[Message]) -> dict[str, tuple[str, str]]:
-    """The model's blocks of Python as `Known.blocks`; of equal ones the last."""
+    """The model's blocks and proposals of Python as `Known.blocks`; of equal ones the last."""
     blocks: dict[str, tuple[str, str]] = {}
     code, count = "", 0
     for each in messages:
-        if is_code(each):
-            count += 1
+        if is_code(each) or is_proposal(each):
+            count += is_code(each)
             is_its_own = each.format == "python" and not each.extra.get(EDITED)
             code = normal_code(str(each.content)) if is_its_own else ""
             first = shorten.line(code.partition("\n")[0], _MAX_FIRST)
-            blocks[code] = f"your block {count} (`{first}`)", ""
+            name = f"your block {count}" if is_code(each) else "the cell that you proposed"
+            blocks[code] = f"{name} (`{first}`)", ""
         elif each.type == "console" and each.format == "output" and each.role == "computer":
             name, printed = blocks.get(code, ("", ""))
             blocks[code] = name, printed + str(each.content)

@@ -59,6 +59,8 @@ class _Run:
     tail: str = ""
     gap: int = 0
     """Characters that were left out between head and tail."""
+    gap_lines: int = 0
+    """The ends of lines among them."""
     error: str = ""
     figures: list[Figure] = field(default_factory=list)
     size: int = 0
@@ -71,7 +73,7 @@ class _Run:
         """Add to the output; of a long one the head and the tail stay."""
         self._thaw()
         room = MAX_OUTPUT // 2 - len(self.head)
-        if room > 0:
+        if room > 0 and not self.gap:
             self.head, text = self.head + text[:room], text[room:]
         self.tail += text
         if len(self.tail) > MAX_OUTPUT:  # not at each piece
@@ -108,7 +110,7 @@ class _Run:
     def clear(self) -> None:
         self._thaw()
         self.head = self.tail = ""
-        self.gap = 0
+        self.gap = self.gap_lines = 0
         self.figures.clear()
 
     def cell(self) -> Cell:
@@ -119,18 +121,26 @@ class _Run:
         return self._cell
 
     def _shorten(self) -> None:
-        self.gap += len(self.tail) - MAX_OUTPUT // 2
-        self.tail = self.tail[-MAX_OUTPUT // 2 :]
+        """Leave lines out between head and tail, whole ones unless they are very long."""
+        first, most = len(self.tail) - MAX_OUTPUT // 2, len(self.tail) - MAX_OUTPUT // 4
+        stop = self.tail.find("\n", first - 1, most) + 1 or first
+        end = self.head.rfind("\n", MAX_OUTPUT // 4) + 1 or len(self.head)
+        rest, self.head = self.head[end:], self.head[:end]
+        self.gap += len(rest) + stop
+        self.gap_lines += self.tail[:stop].count("\n")
+        self.tail = self.tail[stop:]
 
     def _make(self) -> Cell:
-        if len(self.tail) > MAX_OUTPUT // 2:
+        if len(self.tail) > MAX_OUTPUT // 2 + (0 if self.gap else shorten.GAIN):
             self._shorten()
+        is_whole = self.head.endswith("\n") and self.gap_lines > 0
         if self.gap:
             self.head, self.tail = terminal.plain(self.head), terminal.plain(self.tail)
         else:  # an escape sequence may stand in both
             output = terminal.plain(self.head + self.tail)
             self.head, self.tail = output[: MAX_OUTPUT // 2], output[MAX_OUTPUT // 2 :]
-        mark = f"\n{shorten.left_out(self.gap)} …\n" if self.gap else ""
+        out = shorten.lines_out(self.gap_lines) if is_whole else shorten.left_out(self.gap)
+        mark = f"{'' if is_whole else chr(10)}{out} …\n" if self.gap else ""
         self._ends = len(self.head), len(self.tail)
         return Cell(
             self.number,
@@ -141,6 +151,7 @@ class _Run:
             self.id,
             self.hidden,
             max(0, self.gap - len(mark)),
+            self.gap_lines - 1 if is_whole else None,
         )
 
     def _thaw(self) -> None:

@@ -85,6 +85,9 @@ def test_a_cell_that_is_a_block_of_the_models_is_named_and_not_repeated():
     assert "def clip(x):\n    return x" in third.content
     assert (first.makes, third.makes) == ((), ("clip",)), "in a full window it goes with its turn"
     assert "return x" in make([], cells=[again]).parts[0].content
+    proposal = replace(messages[3], recipient="user")
+    named = make([question(), proposal], cells=[again]).parts[0].content
+    assert named.startswith("In [9] is the cell that you proposed (`def clip(x):`), unchanged.\n")
     messages[3] = replace(messages[3], extra={"edited": True})
     assert "return x" in make(messages, cells=[again]).parts[0].content
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmc_jupyter.content.cell import Figure
+from lmc_jupyter.content.shorten import GAIN
+from lmc_jupyter.context.cells import text_of
 from lmc_jupyter.kernel import cells
 from lmc_jupyter.kernel.cells import MAX_OUTPUT, Cells, _Run
 
@@ -34,6 +37,8 @@ def run() -> _Run:
 
 
 @given(st.lists(st.tuples(st.text("ab\n", max_size=5_000), st.booleans()), max_size=12))
+@example([("a\nbb\n" * 900, True), ("aa\n" * 1_500, True), ("b\n" * 2_000, False)])
+@example([("a" * 9_000, True), ("b\n" * 3_000, True), ("a" * 5_000, False)])
 def test_looking_at_a_cell_changes_nothing_of_what_is_held(pieces):
     """Its text moves into the value that is given out, and back when more comes."""
     plain, seen = run(), run()
@@ -49,12 +54,38 @@ def test_looking_at_a_cell_changes_nothing_of_what_is_held(pieces):
             assert each.output == whole
             assert each.left_out == 0
         else:
-            assert len(each.output) < MAX_OUTPUT + 100
-            assert each.output.startswith(whole[: MAX_OUTPUT // 2])
-            assert each.output.endswith(whole[-MAX_OUTPUT // 2 :])
+            assert len(each.output) <= MAX_OUTPUT + GAIN
+            if each.left_out:
+                first, note, last = re.split(r"(… [\d,]+ \w+ left out …\n)", each.output)
+                assert len(note) < 50
+                assert whole.startswith(first.removesuffix("\n"))
+                assert whole.endswith(last)
+                assert min(len(first), len(last)) >= MAX_OUTPUT // 4
             # all that there was is in the text, or counted
             assert abs(len(each.output) + each.left_out - len(whole)) <= 1
     assert seen.cell() is seen.cell()
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 10_000])
+@pytest.mark.parametrize("count", [40, 240, 250, 300, 5_000])
+def test_of_a_long_table_whole_rows_are_left_out_and_counted(count, at_once):
+    rows = [f"{n:5d}  {n * n:9d}  row {n}" for n in range(count)]
+    it = run()
+    for at in range(0, count, at_once):
+        it.write("".join(f"{row}\n" for row in rows[at : at + at_once]))
+        if at % 11 == 0:
+            it.cell()  # somebody looks, and more comes
+    for text in (
+        it.cell().output.strip("\n"),
+        text_of(it.cell()).partition("Output of In [1]:\n")[2],
+    ):
+        lines = text.split("\n")
+        notes = [line for line in lines if line not in rows]
+        left = [int(note.split()[1].replace(",", "")) for note in notes]
+        assert all(re.match(r"… [\d,]+ lines left out", note) for note in notes)
+        assert len(lines) - len(notes) + sum(left) == count
+        assert len(notes) <= 1
+    assert it.cell() is it.cell()
 
 
 def test_a_line_of_its_own_begins_a_line():
