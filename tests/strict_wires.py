@@ -1,7 +1,8 @@
 """Stand-ins of providers' wires, strict as their pages say: what was sent to us must come back.
 
 One rule: a wire knows nothing of our code. It refuses with the provider's own sentence what the
-provider would refuse, and counts it; all requests stay in `bodies`.
+provider would refuse, and counts it; all requests stay in `bodies`. A reply that `breaks` names has
+its thoughts and its words, and then nothing comes.
 
 Sources: https://docs.claude.com/en/docs/build-with-claude/extended-thinking,
 https://api-docs.deepseek.com/guides/thinking_mode,
@@ -16,7 +17,19 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from model_server import END, HEAD, Fault, Refusal, Request, Turn, chunked, reasoning, text, tool
+from model_server import (
+    END,
+    HEAD,
+    STALL,
+    Fault,
+    Refusal,
+    Request,
+    Turn,
+    chunked,
+    reasoning,
+    text,
+    tool,
+)
 
 Step = tuple[str, str | None]
 """(words, code of a call, or None for the last reply to a question)."""
@@ -30,6 +43,10 @@ class Wire:
         self.bodies: list[dict[str, Any]] = []
         self.refusals: list[str] = []
         self.replies: list[Any] = []
+        self.thoughts: list[str] = []
+        """By reply what only its thoughts have; "" for one that broke off before they were whole.
+        """
+        self.breaks: set[int] = set()
         self.count = 0
 
     def answer(self, request: Request) -> Any:
@@ -48,6 +65,31 @@ class Wire:
     def reply(self, words: str, code: str | None) -> Any:
         raise NotImplementedError
 
+    def blocks(self, body: dict[str, Any]) -> Iterator[Any]:
+        """What is read of a request, one after another."""
+        raise NotImplementedError
+
+    def text(self, body: dict[str, Any]) -> str:
+        """The request as one text: whatever is added to a request is added to its end."""
+        return "\n".join(map(_text, self.blocks(body)))
+
+    def stream(self, begin: bytes, rest: bytes) -> Fault:
+        """A reply, of which `begin` has the thoughts and the words."""
+        if self.count in self.breaks:
+            return Fault(HEAD + begin, stall=True)
+        return Fault(HEAD + begin + rest + END)
+
+
+def _text(block: Any) -> str:
+    match block:
+        case {"role": str(role), "content": str(text), **more} if not more:
+            return f"{role}\n{text}"
+        case {"role": str(role), "content": [*parts], **more} if more.keys() <= {"type"}:
+            return "\n".join([role, *map(_text, parts)])
+        case {"text": str(text), **more} if more.keys() <= {"type", "role"}:
+            return "\n".join([more.get("role", ""), text]).lstrip("\n")
+    return json.dumps(block)
+
 
 def anthropic_event(kind: str, **fields: Any) -> bytes:
     return chunked(f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode())
@@ -65,8 +107,8 @@ class Anthropic(Wire):
         theirs = [each["content"] for each in body["messages"] if each["role"] == "assistant"]
         for at, content in enumerate(theirs):
             blocks = without_marks(content if isinstance(content, list) else [])
-            is_words = all(each["type"] == "text" for each in blocks)  # of another model
-            matters = (self.is_append_only or at == len(theirs) - 1) and not is_words
+            is_foreign = not any(each.get("input") in self._inputs() for each in blocks)
+            matters = (self.is_append_only or at == len(theirs) - 1) and not is_foreign
             if matters and blocks not in self.replies:
                 return (
                     f"messages.{2 * at + 1}.content.0.type: Expected `thinking` or "
@@ -79,8 +121,14 @@ class Anthropic(Wire):
                     self.before[self.replies.index(blocks)] != _before(body, at)
                 ):
                     return f"messages.{at}: `thinking` cannot be verified: what came before changed"
-        self.before.append(_before(body, len(body["messages"])))
+        self.before.append([*self.blocks(body)])
         return ""
+
+    def _inputs(self) -> list[Any]:
+        return [each["input"] for blocks in self.replies for each in blocks if "input" in each]
+
+    def blocks(self, body: dict[str, Any]) -> Iterator[Any]:
+        yield from _before(body, len(body["messages"]))
 
     def reply(self, words: str, code: str | None) -> Any:
         thought = {
@@ -99,15 +147,18 @@ class Anthropic(Wire):
                     "input": arguments,
                 }
             )
-        self.replies.append(blocks)
+        is_broken = self.count in self.breaks
+        self.replies.append(blocks[:2] if is_broken else blocks)
+        self.thoughts.append(thought["signature"])
         usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 4}
         head = {"id": "m", "type": "message", "role": "assistant", "model": "c", "content": []}
-        data = anthropic_event("message_start", message={**head, "usage": usage})
-        for index, block in enumerate(blocks):
-            data += b"".join(_events(index, block))
+        events = [[*_events(index, block)] for index, block in enumerate(blocks)]
+        begin = anthropic_event("message_start", message={**head, "usage": usage})
+        begin += b"".join(events[0] + events[1][:-1])
+        rest = b"".join(each for more in (events[1][-1:], *events[2:]) for each in more)
         reason = "end_turn" if code is None else "tool_use"
-        data += anthropic_event("message_delta", delta={"stop_reason": reason}, usage=usage)
-        return Fault(HEAD + data + anthropic_event("message_stop") + END)
+        rest += anthropic_event("message_delta", delta={"stop_reason": reason}, usage=usage)
+        return self.stream(begin, rest + anthropic_event("message_stop"))
 
 
 def _before(body: dict[str, Any], at: int) -> list[Any]:
@@ -156,16 +207,28 @@ class DeepSeek(Wire):
 
     def refuse(self, body: dict[str, Any]) -> str:
         for each in body["messages"]:
-            if each.get("tool_calls") and each.get("reasoning_content") not in self.replies:
-                return (
-                    "The `reasoning_content` in the thinking mode must be passed back to the API."
-                )
+            for call in each.get("tool_calls", ()):
+                written = json.loads(call["function"]["arguments"]).get("code")
+                own = [thought for thought, code in self.replies if code == written]
+                thought = each.get("reasoning_content")
+                if not thought or (own and thought not in own):
+                    return (
+                        "The `reasoning_content` in the thinking mode must be passed back to the "
+                        "API."
+                    )
         return ""
+
+    def blocks(self, body: dict[str, Any]) -> Iterator[Any]:
+        yield body.get("tools")
+        yield from body["messages"]
 
     def reply(self, words: str, code: str | None) -> Any:
         thought = f"I think of step {self.count}."
-        self.replies.append(thought)
+        self.replies.append((thought, code))
+        self.thoughts.append(thought)
         parts = [reasoning(thought), text(words)]
+        if self.count in self.breaks:
+            return Turn(*parts, STALL)
         return Turn(*parts, *([] if code is None else [tool("python", code)]))
 
 
@@ -223,9 +286,17 @@ class Gemini(Wire):
             arguments = {"language": "python", "code": code}
             call = {"name": "execute", "args": arguments, "id": f"id{self.count}"}
             parts.append({"functionCall": call, "thoughtSignature": signature})
-        self.replies.append(parts[-1])
-        data = b"".join(self._event(part) for part in parts[:-1])
-        return Fault(HEAD + data + self._event(parts[-1], "STOP") + END)
+        is_broken = self.count in self.breaks
+        self.replies.append({} if is_broken else parts[-1])
+        self.thoughts.append("" if is_broken else signature)
+        begin = b"".join(self._event(part) for part in parts[:-1])
+        return self.stream(begin, self._event(parts[-1], "STOP"))
+
+    def blocks(self, body: dict[str, Any]) -> Iterator[Any]:
+        yield body.get("tools")
+        yield body.get("system_instruction")
+        for content in body["contents"]:
+            yield {"role": content["role"], "content": content["parts"]}
 
     def _event(self, part: dict[str, Any], finish: str | None = None) -> bytes:
         candidate: dict[str, Any] = {"content": {"role": "model", "parts": [part]}, "index": 0}
@@ -328,7 +399,9 @@ class Responses(Wire):
             call = {"type": "function_call", "id": f"fc_{count}", "call_id": f"call_x{count}"}
             arguments = json.dumps({"language": "python", "code": code})
             items.append({**call, "name": "execute", "arguments": arguments})
-        self.replies.append(items)
+        is_broken = self.count in self.breaks
+        self.replies.append(items)  # LiteLLM has the reasoning of a reply at its end
+        self.thoughts.append("" if is_broken else thought["encrypted_content"])
         usage = {
             "input_tokens": 10,
             "input_tokens_details": {"cached_tokens": 4},
@@ -339,15 +412,24 @@ class Responses(Wire):
         head = {"id": f"resp_{count}", "object": "response", "created_at": 1, "model": "gpt-5.4"}
         head |= {"output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
         done = {**head, "status": "completed", "output": items, "usage": usage}
-        events = [("created", {"response": {**head, "status": "in_progress"}})]
-        for index, item in enumerate(items):
+        events = [
+            ("created", {"response": {**head, "status": "in_progress"}}),
+            *_of_item(0, items[0]),
+            *_of_item(1, items[1]),
+        ]
+        words_end = len(events) - 1
+        for index, item in enumerate(items[2:], 2):
             events += _of_item(index, item)
         events.append(("completed", {"response": done}))
-        data = b"".join(
+        data = [
             anthropic_event(f"response.{kind}", sequence_number=number, **fields)
             for number, (kind, fields) in enumerate(events)
-        )
-        return Fault(HEAD + data + END)
+        ]
+        return self.stream(b"".join(data[:words_end]), b"".join(data[words_end:]))
+
+    def blocks(self, body: dict[str, Any]) -> Iterator[Any]:
+        yield body.get("tools")
+        yield from body["input"]
 
 
 def _of_item(index: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -265,6 +265,8 @@ class Chat:
     """Calls of `reply` whose code comes next."""
     is_given: bool = False
     """Whether `reply` stands in the chat, and its words are not to be added again."""
+    wants_reasoning: bool = False
+    """Whether a call of another model needs a blank in place of the thought that is not sent."""
 
     def add_all(self, messages: Sequence[Message], names: str = "") -> None:
         """Add these messages, and the names of the notebook in the last of them that is sent.
@@ -369,6 +371,8 @@ class Chat:
         if last is None or last["role"] != "assistant":
             last = {"role": "assistant", "content": None}
             self.messages.append(last)
+        if self.wants_reasoning:
+            last.setdefault("reasoning_content", " ")
         last.setdefault("tool_calls", []).append(
             proposal_call(call.id, language, code, cell)
             if call.is_proposal

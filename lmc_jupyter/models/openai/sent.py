@@ -96,6 +96,8 @@ class Sent:
     """Names this list to a provider's cache."""
     has_calls: bool = False
     """Whether the model has called a tool here."""
+    wants_reasoning: bool = False
+    """Whether its calls come with `reasoning_content`, which its server may want with each call."""
     _instructions: str = ""
     _abilities: Abilities | None = None
     _count: int = 0
@@ -174,10 +176,16 @@ class Sent:
             reply["content"] = redactor.text(reply["content"])
         for call in reply.get("tool_calls", ()):
             call["function"]["arguments"] = redactor.text(call["function"]["arguments"])
-            self.has_calls = True
+        self._learn(reply)
         if reply.get("content") or reply.get("tool_calls"):
             self._reply = reply
             self.tell({"reply": reply})
+
+    def _learn(self, reply: Mapping[str, Any]) -> None:
+        if reply.get("tool_calls"):
+            self.has_calls = True
+            is_plain = [key for key in THOUGHTS if key in reply] == ["reasoning_content"]
+            self.wants_reasoning = self.wants_reasoning or is_plain
 
     def renew(self, reason: str) -> None:
         """Let the next request be written anew, for this reason."""
@@ -236,7 +244,7 @@ class Sent:
         """
         if "reply" in changes:
             self._reply = dict(changes["reply"])
-            self.has_calls = self.has_calls or bool(self._reply.get("tool_calls"))
+            self._learn(self._reply)
             return
         if begin := changes.get("begin"):
             self.system, self.tools = list(begin["system"]), list(begin["tools"])
@@ -296,6 +304,7 @@ class Sent:
             reads_pdf=abilities.reads_pdf,
         )
         chat.count, chat.reply, self._reply = self._count, self._reply, None
+        chat.wants_reasoning = self.wants_reasoning
         last = self.chat[-1:] if self.chat and self.chat[-1]["role"] == "user" else []
         chat.messages = [*map(dict, last)]  # a question without an answer goes on
         before = len(self.chat) - len(last)
