@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import symtable
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -101,11 +101,12 @@ def judge(cells: Sequence[Cell]) -> list[CellReport]:
     reports = []
     for each in cells:
         state, notes = _judge(each, cells)
-        if state != "out of order":
-            notes += _order(each, cells)
-        first = shorten.line(each.source.strip().split("\n")[0], MOST_SOURCE)
-        reports.append(CellReport(each.number, each.count, first, state, notes))
+        reports.append(CellReport(each.number, each.count, _first_line(each.source), state, notes))
     return reports
+
+
+def _first_line(source: str) -> str:
+    return shorten.line(source.strip().split("\n")[0], MOST_SOURCE)
 
 
 def _judge(cell: Cell, cells: Sequence[Cell]) -> tuple[State, list[str]]:
@@ -157,14 +158,26 @@ def _is_in_cell(traceback: str) -> bool:
     return not frames or frames[-1] == "Cell"
 
 
-def _order(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
-    """A line where the saved numbers say that a cell below ran before this one."""
-    if cell.count is None:
+def note_order(reports: Sequence[CellReport], ran: Sequence[str] | None = None) -> None:
+    """Add a line to each cell of which the saved numbers say that one below ran before it.
+
+    A kernel counts from 1 after a restart: numbers of two kernels say nothing of an order.
+
+    Parameters
+    ----------
+    ran : sources of the cells of the kernel that runs now, by their numbers: others ran in one
+        before; None where it is not known: then a number that is there twice tells of two kernels
+    """
+    counted = [(each, each.count) for each in reports if each.count is not None]
+    if ran is not None:
+        lines = dict(enumerate(map(_first_line, ran), 1))
+        counted = [pair for pair in counted if lines.get(pair[1]) == pair[0].source]
+    elif len({count for _, count in counted}) < len(counted):
         return
-    for each in cells[cell.number :]:
-        if each.count is not None and each.count < cell.count:
-            yield f"it ran out of order: In [{cell.count}] stands above In [{each.count}]"
-            return
+    for at, (report, count) in enumerate(counted):
+        before = next((other for _, other in counted[at + 1 :] if other < count), None)
+        if before is not None and report.state != "out of order":
+            report.notes.append(f"it ran out of order: In [{count}] stands above In [{before}]")
 
 
 def names_made(source: str) -> set[str]:

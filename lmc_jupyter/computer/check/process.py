@@ -12,12 +12,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmc_jupyter.computer.check.judge import CellReport
+from lmc_jupyter.computer.check.judge import CellReport, note_order
 from lmc_jupyter.computer.process import reaper, sessions
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.errors import ComputerError, Stopped
@@ -54,6 +54,7 @@ def check(
     *,
     timeout: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    ran: Sequence[str] | None = None,
 ) -> Report:
     """Run the notebook of this file in a fresh kernel of this Python, in the file's folder.
 
@@ -61,6 +62,7 @@ def check(
     ----------
     timeout : seconds that a cell may take; one that takes longer ends the run; None: no limit
     progress : gets "cell 3 of 12" as each begins
+    ran : sources of the cells of this notebook's kernel, see `note_order`
 
     Raises
     ------
@@ -87,6 +89,7 @@ def check(
                     raise ComputerError(f"{str(path)!r} {news['problem']}")
                 if "cells" in news:
                     cells = [CellReport(**each) for each in news["cells"]]
+                    note_order(cells, ran)
                     return Report(path, news["seconds"], cells)
             raise ComputerError(f"the check of {str(path)!r} ended too early{last_line(log)}")
         except KeyboardInterrupt:

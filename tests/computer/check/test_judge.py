@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmc_jupyter.computer.check.judge import Cell, judge, names_made
+from lmc_jupyter.computer.check.judge import Cell, judge, names_made, note_order
 from lmc_jupyter.computer.check.outputs import Outputs
 
 
@@ -35,13 +35,27 @@ def states(cells):
         ([6, 2, 3], {1: "In [6] stands above In [2]"}),
         ([1, 5, 2], {2: "In [5] stands above In [2]"}),
         ([3, 2, 1], {1: "In [3] stands above In [2]", 2: "In [2] stands above In [1]"}),
+        ([2, 3, 2], {}),  # of two kernels
     ],
 )
 def test_saved_numbers_tell_what_ran_out_of_order(counts, out_of_order):
     found = judge(cells("a = 1", "b = 1", "c = 1", counts=counts))
+    note_order(found)
     assert {each.number: each.notes for each in found if each.notes} == {
         number: [f"it ran out of order: {words}"] for number, words in out_of_order.items()
     }
+
+
+def test_numbers_of_a_kernel_before_the_restart_tell_nothing():
+    counts = [4, 2, 3, 1]
+    found = judge(cells("old = 1", "b = 1", "%%lmc\nsay", "a = 1", counts=counts))
+    note_order(found, ["a = 1", "b = 1", "%%lmc\nsay", "%lmc check"])
+    assert [each.notes for each in found] == [
+        [],
+        ["it ran out of order: In [2] stands above In [1]"],
+        ["it ran out of order: In [3] stands above In [1]"],
+        [],
+    ]
 
 
 def test_a_name_that_no_cell_makes():

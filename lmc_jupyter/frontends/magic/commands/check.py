@@ -60,9 +60,10 @@ def check(call: Call, path: str | None, timeout: str | None) -> str:
     if not target.is_file():
         what = "a folder" if target.is_dir() else "no file"
         raise WrongCommand(f"{str(target)!r} is {what}: name the file of a notebook")
+    ran = None if path is not None else [source for source, _ in call.session.computer.cells()]
     call.front.progress("starting a fresh kernel")
     try:
-        report = run_again(target, timeout=seconds, progress=call.front.progress)
+        report = run_again(target, timeout=seconds, progress=call.front.progress, ran=ran)
     finally:
         call.front.progress("")
     return "\n".join([*_lines(report), *(["", age] if age else [])])
