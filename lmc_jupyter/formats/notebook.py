@@ -138,9 +138,11 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     data = (nbformat.writes(notebook) + "\n").encode()
     losses += differences(whole, _read(document, []).messages)
     if needs.cells:
+        count = len(needs.cells)
+        was, its, it = ("was", "its", "it") if count == 1 else ("were", "their", "them")
         losses.append(
-            f"The notebook has {len(needs.cells)} of your own cells, which make variables that the "
-            "code needs. Read them before you share the notebook."
+            f"{count} of your own cells {was} included, because the code needs {its} variables. "
+            f"Read {it} before you share the notebook."
         )
     if needs.missing:
         what = " ".join(_lacking(needs))

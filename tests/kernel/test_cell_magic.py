@@ -958,7 +958,7 @@ def test_who_loads_the_extension_reads_in_a_line_who_answers_and_where_to_go_on(
     lab.finish(cell)
     assert lab.text(cell) == (
         "Model: Qwen2.5-Coder 0.5B (runs on this machine, makes mistakes). %lmc help lists the "
-        "commands. Ctrl+Alt+L (⌘ ⌥ L) opens the chat panel.\n"
+        "commands.\nCtrl+Alt+L (⌘ ⌥ L) opens the chat panel.\n"
     )
     lab.run(SET_UP)
 

@@ -135,7 +135,7 @@ def test_keys_in_the_persons_cells_are_taken_out(lab: Any, tmp_path: Path) -> No
     lab.run("password = 'hunter2'\nopen('sent', 'a')")
     ask(lab, "print(size > 1)")
     text, book = saved(lab, tmp_path)
-    assert "The notebook has 1 of your own cells, which make variables that the code needs" in text
+    assert "1 of your own cells was included, because the code needs its variables. Read it" in text
     assert "Keys were removed from 2 of your own cells." in text
     assert "hunter2" not in (tmp_path / "talk.ipynb").read_text()
     assert key not in (tmp_path / "talk.ipynb").read_text()

@@ -176,7 +176,7 @@ class LMCMagics(Magics):
         if name == "local":
             name = f"{models.embedded_title()} (runs on this machine, makes mistakes)"
         line = f"{missing or f'Model: {name}.'} `%lmc help` lists the commands."
-        _say(line if kernel is None else f"{line} Ctrl+Alt+L (⌘ ⌥ L) opens the chat panel.")
+        _say(line if kernel is None else f"{line}\nCtrl+Alt+L (⌘ ⌥ L) opens the chat panel.")
 
     def _apply_change(self, change: dict[str, Any]) -> None:
         """Apply a setting that was changed: it counts from the next question on."""

@@ -102,7 +102,7 @@ def choose(
         chosen_before = session.choice
         session.choose_model(name, **({"api_base": api_base} if api_base else {}))
         try:
-            return f"Model: {in_use(commands)}. The conversation continues."
+            return f"Model: {in_use(commands)}.{_conversation(session)}"
         except LMCError:
             session.choose(chosen_before)
             raise
@@ -120,10 +120,15 @@ def choose(
         if session.journal.notebook:
             remember(session.journal.notebook, SavedModel(name, api_base))
     except SessionError as error:
-        return f"Model: {text}, until this kernel ends: {error}. The conversation continues."
+        return f"Model: {text}, until this kernel ends: {error}.{_conversation(session)}"
     other = models.suggest(name, session.choice.api_base)
     doubt = f" This name is not known: {other}" if other else ""
-    return f"Model: {text}. The conversation continues.{doubt}"
+    return f"Model: {text}.{_conversation(session)}{doubt}"
+
+
+def _conversation(session: Session) -> str:
+    """What becomes of the conversation, where there is one."""
+    return " The conversation continues." if session.messages else ""
 
 
 @command(
