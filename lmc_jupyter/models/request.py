@@ -45,7 +45,7 @@ class Request:
         self.free = False
         """Whether it costs nothing, whatever the list of prices says."""
         self.seconds = 0.0
-        """From the request to the end of the reply; 0 until then."""
+        """From the request to the end of the reply, without what was skipped; 0 until then."""
         self.prompt_tokens: int | None = None
         self.cached_tokens: int | None = None
         """Tokens of the prompt that came from the provider's cache; None where it does not say."""
@@ -108,6 +108,10 @@ class Request:
         tell, self.on_end = self.on_end, None
         if tell is not None:
             tell(self)
+
+    def skip(self, seconds: float) -> None:
+        """Leave out this time, in which nobody read the reply."""
+        self._start += seconds
 
     def follows(self, earlier: Request) -> None:
         """Share the first messages with an earlier request, where they are equal."""

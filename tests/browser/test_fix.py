@@ -140,7 +140,7 @@ def test_the_cell_is_replaced_after_its_change_was_seen_and_one_undo_brings_it_b
     record = propose(chat, failed, "rate = 3\nrate / 2\n")
     record.get_by_role("button", name="Replace the cell with this code").click()
     dialog = chat.page.get_by_role("dialog")
-    expect(dialog).to_contain_text(f"Replace In [{failed.number}]?")
+    expect(dialog).to_contain_text(f"Replace cell {failed.number}?")
     lines = dialog.locator(".lmc-diff > div")
     assert lines.locator("> :not([aria-hidden])").all_text_contents() == [
         *("", "rate = 3", "removed: ", "rate / 0", "new: ", "rate / 2")
@@ -164,7 +164,7 @@ def test_code_that_waits_replaces_the_cell_that_was_asked_about_and_runs_there(c
     failed.press("Fix")
     chat.card.get_by_role("button", name=f"Replace cell {failed.number}…").click()
     dialog = chat.page.get_by_role("dialog")
-    expect(dialog).to_contain_text(f"In [{failed.number}]?")
+    expect(dialog).to_contain_text(f"Replace cell {failed.number}?")
     dialog.get_by_role("button", name="Replace and run").click()
     chat.state("done")
     assert failed.source == "rate = 3\nhalf = rate / 2"

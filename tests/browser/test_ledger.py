@@ -316,9 +316,13 @@ def test_a_figure_that_is_not_sent_is_named_before_and_after_and_goes_where_the_
     expect(line(panel)).to_contain_text("1 figure")  # for the model, from now on
 
 
+END_IN_SIGHT = """text => text.getBoundingClientRect().bottom
+  <= text.closest('.lmc-request-list').getBoundingClientRect().bottom + 1"""
+
+
 @pytest.mark.day
 def test_what_was_sent_is_read_role_by_role_opened_at_the_question(panel, model_server):
-    run(panel, "rate = 3\nprint('canary', rate)")
+    run(panel, "rate = 3\nprint('canary', rate, *range(60), sep='\\n')")
     ask(panel, "Why is it 3?\nSay it in a line.")
     panel.panel.get_by_role("button", name="What was sent").last.click()
     request = panel.panel.locator(".lmc-request")
@@ -328,5 +332,6 @@ def test_what_was_sent_is_read_role_by_role_opened_at_the_question(panel, model_
     expect(opened).to_have_count(1)
     assert opened.inner_text() == sent(model_server)
     expect(opened).to_be_in_viewport()
+    assert opened.evaluate(END_IN_SIGHT), "the question is its last line"
     request.get_by_role("button", name="Raw JSON").click()
     assert json.loads(request.locator("pre").inner_text()) == model_server.requests[-1].body

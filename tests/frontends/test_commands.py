@@ -544,6 +544,12 @@ def test_who_answered_before_is_said_where_another_model_goes_on(cells):
     assert said_so in cells("%lmc")
 
 
+def test_a_conversation_continues_with_another_model_where_there_is_one(cells):
+    assert "continues" not in cells("%lmc model openai/other")
+    cells("%lmc ask Dodos?")
+    assert "The conversation continues." in cells("%lmc model openai/another")
+
+
 @pytest.mark.parametrize("word", ["new", "clear"])
 def test_words_of_other_programs_begin_a_new_conversation(cells, word):
     cells("%lmc ask Gulls?")

@@ -9,11 +9,13 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import patched_worker
@@ -40,9 +42,9 @@ from model_server import (
 from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models import Offer, suggest
+from lmc_jupyter.models import Offer, request, suggest
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.litellm import Limits, LiteLLMModel, worker_process
+from lmc_jupyter.models.litellm import Limits, LiteLLMModel, completion, worker_process
 from lmc_jupyter.stream import Assembler, delimit
 
 FENCED = "Let me see.\n\n```python\nx = {'a': 1}\nprint(x)\n```\n\nThat was it."
@@ -323,6 +325,23 @@ def test_usage_and_cost_are_of_the_last_reply(model_server: ModelServer) -> None
     assert (usage.prompt_tokens, usage.completion_tokens) == (1000, 100)
     assert usage.cost == pytest.approx(1000 * 0.15e-6 + 100 * 0.6e-6)
     assert usage.seconds > 0
+
+
+def test_the_time_of_a_request_is_without_that_of_its_reader(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = 0
+    real = time.monotonic
+    clock = SimpleNamespace(monotonic=lambda: real() + 3600 * hours)
+    for module in (completion, request):
+        monkeypatch.setattr(module, "time", clock, raising=False)
+    model_server.turns = [Turn(text("It takes some words."))]
+    kept: list[request.Request] = []
+    model = model_at(model_server).with_record(kept.append)
+    for _ in model.respond(ask()):
+        hours += 1  # its code waits for the person
+    assert hours > 1
+    assert 0 < kept[0].seconds < 3600
 
 
 def test_what_is_not_counted_is_not_guessed(model_server: ModelServer) -> None:

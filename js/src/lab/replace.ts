@@ -31,7 +31,7 @@ export function replace(notebook: NotebookPanel | null, asked: ReplaceCell, tran
     let isRun: boolean | null;
     for (;;) {
       const { source: before, number } = shownCell(cell);
-      const label = number === null ? trans.__("the cell") : `In [${number}]`;
+      const label = number === null ? trans.__("the cell") : trans.__("cell %1", number);
       isRun = await agreed(label, diff(before, source), asked.runs === true, trans);
       if (isRun === null || cell.isDisposed) return;
       if (cell.model.sharedModel.getSource() === before) break; // else somebody has edited it meanwhile
@@ -58,7 +58,7 @@ async function agreed(
   const isSame = lines.every(([sign]) => sign === " ");
   const alone = runs ? [] : [Dialog.okButton({ label: trans.__("Replace") })];
   const { button } = await showDialog({
-    title: isSame ? trans.__("%1 has this text already", label) : trans.__("Replace %1?", label),
+    title: isSame ? trans.__("Nothing to replace: %1 has this text already", label) : trans.__("Replace %1?", label),
     body: new Change(lines, runs, trans),
     buttons: isSame
       ? [Dialog.cancelButton({ label: trans.__("Close") })]
@@ -80,8 +80,8 @@ class Change extends Widget {
     const hint = document.createElement("p");
     hint.textContent = trans.__(
       runs
-        ? "Lines removed: %1, added: %2. One undo in the cell brings the old text back."
-        : "Lines removed: %1, added: %2. Replace alone runs nothing, and one undo in the cell brings the old text back.",
+        ? "Lines removed: %1, added: %2. Undo in the cell restores the old text."
+        : "Lines removed: %1, added: %2. “Replace” does not run the cell. Undo in the cell restores the old text.",
       count("-"),
       count("+"),
     );

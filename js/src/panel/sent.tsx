@@ -59,7 +59,9 @@ function OneRequest({ request, number, of }: { request: Request; number: number;
   const last = request.messages.map(({ role }) => role).lastIndexOf("user");
   useLayoutEffect(() => {
     const question = list.current?.children[last];
-    if (list.current && question instanceof HTMLElement) list.current.scrollTop = question.offsetTop - PEEK;
+    if (!list.current || !(question instanceof HTMLElement)) return;
+    const { offsetTop, offsetHeight } = question; // the question stands at the end of its message
+    list.current.scrollTop = Math.max(offsetTop - PEEK, offsetTop + offsetHeight - list.current.clientHeight);
   }, [raw]);
   const press = (event: { currentTarget: HTMLElement }) => {
     copy(request.body, event.currentTarget).then(

@@ -6,6 +6,7 @@ One rule: closing these generators closes the connection, and `Cancel` ends any 
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -79,7 +80,9 @@ def stream(
                     entry.cached_tokens = used.cached_tokens
                     entry.end(used.prompt_tokens, used.completion_tokens, cost)
                 size += delta.size
+                start = time.monotonic()
                 yield delta
+                entry.skip(time.monotonic() - start)  # its code waits, or runs
     except ModelError:
         is_refused = not size
         raise

@@ -21,6 +21,7 @@ from lmc_jupyter.frontends.magic.commands.table import (
 )
 from lmc_jupyter.keys import address
 from lmc_jupyter.models.choice import label
+from lmc_jupyter.session import Session
 
 _FRESH = 30.0
 """Seconds for which completion believes what servers offered."""
