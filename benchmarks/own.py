@@ -303,7 +303,31 @@ def first_word(run: Run) -> list[Row]:
     return [*rows, row("… the longest", max(ours), max(client), 40, "ms")]
 
 
+def requests(run: Run) -> list[Row]:
+    """What of a talk with strict providers each request has of the one before: the least of all."""
+    with Kernel() as kernel:
+        wires = kernel.measure(f"wires({run.size(5)})", "measure_requests")
+    least = {name: min(each[name] for each in wires.values()) for name in ("share", "saving")}
+    plain, name = wires["DeepSeek"], "written anew"
+    what = "ten questions to five strict providers: a request has of the one before it"
+    share = row(
+        what, 100 * least["share"], 100 * plain["share_anew"], 90, "%", least=True, name=name
+    )
+    price = row(
+        "… price of the input, where what is cached costs a tenth",
+        100 - 100 * least["saving"], 100 - 100 * plain["saving_anew"], 20, "%", name=name,
+    )  # fmt: skip
+    # more by the thoughts that go back, and by names that are said where they came
+    characters = row(
+        "… characters, with the thoughts",
+        plain["characters"] / 1e3, plain["characters_anew"] / 1e3, 1.25, "k", times=True,
+        name=f"{name}, without thoughts",
+    )  # fmt: skip
+    return [share, price, characters]
+
+
 PARTS: list[Callable[[Run], list[Row]]] = [
+    requests,
     first_word,
     one_plus_one,
     python_block,

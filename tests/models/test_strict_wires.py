@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from model_server import ModelServer, Refusal, Request, Turn, call, text
 from scripted import drive, question
-from strict_talk import PNG, WIRES, Talk, whole
+from strict_talk import WIRES, Talk, whole
 
 from lmc_jupyter.errors import CallError, ModelError
 from lmc_jupyter.models.litellm import LiteLLMModel, catalogue
@@ -41,7 +42,8 @@ def test_nothing_is_refused_and_each_request_begins_with_the_one_before(
     last = json.dumps(wire.bodies[-1])
     lost = [at for at, each in enumerate(wire.thoughts) if each and f'"{each}"' not in last]
     assert lost == [at for at in (14, 21, 22, 23, 32) if wire.thoughts[at]]
-    for words in (PNG[:40], "a_3 = 33", "not now", "z = 1", "From another."):
+    assert re.search(r'"(image_url|input_image|inline_data)"|"type": "image"', last)
+    for words in ("a_3 = 33", "not now", "z = 1", "From another."):
         assert words in last
     # and the ledger has what was sent
     ledger = json.loads(talk.session.turns[-1].requests[-1].body)
