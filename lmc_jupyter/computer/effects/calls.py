@@ -8,24 +8,16 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lmc_jupyter.computer.effects import tables
 from lmc_jupyter.computer.effects import value as values
-from lmc_jupyter.computer.effects.magics import add_shell, shell_object
+from lmc_jupyter.computer.effects.shell import add_shell, shell_object
 from lmc_jupyter.computer.effects.sql import sql_effects
-from lmc_jupyter.computer.effects.value import (
-    NOTHING,
-    OWN,
-    THEIRS,
-    UNKNOWN,
-    Value,
-    join,
-    mix,
-    short,
-    source,
-)
+from lmc_jupyter.computer.effects.tables import HONEST, module_in
+from lmc_jupyter.computer.effects.value import NOTHING, OWN, THEIRS, UNKNOWN, Value, mix, source
 from lmc_jupyter.computer.tools.namespace import PATH as TOOLS
 from lmc_jupyter.content.effect import EffectKind
 
@@ -37,7 +29,9 @@ _SQL = {"execute", "executemany", "executescript", "sql", "read_sql", "read_sql_
 _DICT_CHANGES = {"update", "pop", "clear", "setdefault", "__setitem__", "popitem", "__delitem__"}
 _PLAIN = {f"{kind}()" for kind in ("str", "list", "dict", "set", "int", "float", "bytes", "tuple")}
 _SAME_ELEMENTS = {"list", "tuple", "sorted", "reversed", "iter"}
-ANY_TOOL = "may call any tool"
+_SAME_TEXT = {"str", "os.fspath", "os.path.abspath", "os.path.expanduser"}
+_JOINS = {"pathlib.Path": "pathlib.Path()", "pathlib.PurePath": "pathlib.Path()",
+          "os.path.join": "str()"}  # fmt: skip
 
 
 class Given(NamedTuple):
@@ -55,6 +49,9 @@ class Call:
     ----------
     is_open : whether nobody knows which argument is which: `*a`, `**d`
     handed : the function is handed on, and nobody knows its arguments
+    me : the object whose method it is
+    place : of what is called: "os.remove", "pandas.DataFrame().pop"; a method of what this code
+        makes has its name alone
     """
 
     node: ast.expr
@@ -62,22 +59,28 @@ class Call:
     keywords: dict[str, Given]
     is_open: bool = False
     handed: bool = False
+    me: Given | None = None
+    place: str = ""
+
+    @property
+    def name(self) -> str:
+        """The last word of the place."""
+        return self.place.rpartition(".")[2]
+
+    @property
+    def first(self) -> Value:
+        """The first argument."""
+        return self.args[0].value if self.args else UNKNOWN
 
     def all(self) -> list[Given]:
         """All arguments."""
         return [*self.args, *self.keywords.values()]
 
-    def at(self, place: tables.Place) -> Given | None:
-        """The argument of this position or keyword."""
-        index, keyword = place
-        if keyword in self.keywords:
-            return self.keywords[keyword]
+    def at(self, index: int, *keywords: str) -> Given | None:
+        """The argument of this position or of one of these keywords."""
         starred = any(isinstance(each.node, ast.Starred) for each in self.args[: index + 1])
-        return self.args[index] if index < len(self.args) and not starred else None
-
-    def text(self, index: int = 0) -> str | None:
-        """The text of the argument at this position, where it is known."""
-        return self.args[index].value.text if index < len(self.args) else None
+        named = (self.keywords[each] for each in keywords if each in self.keywords)
+        return self.args[index] if index < len(self.args) and not starred else next(named, None)
 
     @property
     def function(self) -> str:
@@ -92,36 +95,34 @@ def is_setting(place: str) -> bool:
 
 def result_of(place: str) -> str:
     """The kind of what a method of a library's object gives: of the library."""
-    library = tables.module_in(place, tables.HONEST) or tables.module_in(place, tables.PURE)
-    if library == "pathlib":
-        return "pathlib.Path()"
-    return f"{library or tables.module_in(place, tables.NETWORK) or place.partition('()')[0]}()"
+    library = module_in(place, HONEST) or module_in(place, tables.PURE)
+    library = "pathlib.Path" if library == "pathlib" else library
+    return f"{library or module_in(place, tables.NETWORK) or place.partition('()')[0]}()"
 
 
 def hand_on(walk: Walk, value: Value, node: ast.expr, given: Value = UNKNOWN) -> Value:
     """A value goes where it is not seen what becomes of it: if it is a function, it is called, with
     what is given; gives what that returns."""
+    it = Call(node, [Given(node, given)], {}, handed=True)
     if values.is_iterator(value.live):
         walk.change(value.roots)
     if value.functions:
-        it = Call(node, [Given(node, given)], {}, handed=True)
         return _run(walk, value, it)
-    if _is_tools(value.kind) and "()" not in value.kind:
-        walk.add("unknown", source(node), ANY_TOOL)
-    elif value.kind == "globals()":
-        walk.add("unknown", source(node), "is handed on: any name may change")
-    elif value.kind == THEIRS and value.live is not NOTHING:
-        if values.is_function(value.live):
-            walk.add("unknown", f"{source(node)}()")
-        elif values.runs_when_used(value.live):
-            walk.add("unknown", source(node), "runs code of its class")
-    elif value.is_place and (values.is_data(value.kind) or value.kind == "get_ipython"):
-        return UNKNOWN
+    if value.kind == TOOLS or value.kind == "globals()":
+        walk.add("unknown", source(node), "is handed on: it may call any tool or set any name")
+    elif value.kind == THEIRS and type(value.live) in values.FUNCTIONS:
+        walk.add("unknown", f"{source(node)}()")
+    elif value.kind == THEIRS and values.runs_when_used(value.live):
+        walk.add("unknown", source(node), "runs code of its class")
     elif value.is_place and values.is_module_place(value.kind):
         if not tables.is_harmless(value.kind) or value.kind in tables.MIXED:
             walk.add("unknown", source(node), "is handed on")
-    elif value.is_place or (value.owner is not None and value.name):
-        return call(walk, value, Call(node, [], {}, handed=True))
+    elif (value.live is not NOTHING and value.kind == THEIRS) or (
+        value.is_place and values.is_data(value.kind)
+    ):
+        return UNKNOWN
+    elif value.kind != "get_ipython" and (value.is_place or value.owner is not None):
+        return call(walk, value, replace(it, args=[]))
     return UNKNOWN
 
 
@@ -137,94 +138,119 @@ def _run(walk: Walk, callee: Value, it: Call) -> Value:
 def call(walk: Walk, callee: Value, it: Call) -> Value:
     """Find the effects of one call; those of its arguments were found before."""
     owner, place = callee.owner, callee.kind
-    result = UNKNOWN
-    if callee.functions:
-        result = _run(walk, callee, it)
-        if owner is None or owner.kind == OWN:
-            return result
+    result = _run(walk, callee, it) if callee.functions else UNKNOWN
+    if callee.functions and (owner is None or owner.kind == OWN):
+        return result
     if place in (THEIRS, ""):
         walk.add("unknown", f"{it.function}()")
         return result
     if owner is not None and not owner.is_place:
-        given = _hand_on_all(walk, it, owner, callee.name)
         node = it.node.func if isinstance(it.node, ast.Call) else it.node
         if isinstance(node, ast.Call) and node.args:
             node = node.args[0]  # `getattr(df, "pop")("a")`
-        return _method(walk, owner, callee.name, it, getattr(node, "value", node), given)
-    if not callee.is_place:
-        if place != OWN and not _is_tools(place) and not tables.is_harmless(place):
+        it = replace(it, me=Given(getattr(node, "value", node), owner))
+        place = callee.name if owner.kind in (OWN, "") else f"{owner.kind}.{callee.name}"
+    elif callee.is_place and it.args and values.is_unbound(place, bool(it.first.roots)):
+        parent, _, name = place.rpartition(".")  # `Path.unlink(p)`, `list.append(items, 1)`
+        me = it.first._replace(kind=f"{parent}()" if it.first.kind == OWN else it.first.kind)
+        it = replace(it, args=it.args[1:], me=Given(it.args[0].node, me))
+        place = f"{me.kind}.{name}"
+    elif not callee.is_place:
+        if place != OWN and not place.startswith(TOOLS) and not tables.is_harmless(place):
             walk.add("unknown", f"{it.function}()")
-        given = _hand_on_all(walk, it, callee, place)
-        reach = callee.reach | given.reach  # `ref()`, `itemgetter("a")(d)`
+        reach = callee.reach | _hand_on_all(walk, it, callee).reach  # `itemgetter("a")(d)`
         return Value(place, reach, reach)
-    if it.args and values.is_unbound(place, bool(it.args[0].value.roots)):
-        first = it.args[0].value  # `Path.unlink(p)`, `list.append(items, 1)`
-        kind = f"{place.rpartition('.')[0]}()" if first.kind == OWN else first.kind
-        more = Call(it.node, it.args[1:], it.keywords, it.is_open)
-        name = place.rpartition(".")[2]
-        given = _hand_on_all(walk, more, first, name)
-        return _method(walk, first._replace(kind=kind), name, more, it.args[0].node, given)
-    return _function(walk, place, it)
+    return _library(walk, replace(it, place=place))
 
 
-def _hand_on_all(walk: Walk, it: Call, owner: Value, name: str) -> Value:
+def _hand_on_all(walk: Walk, it: Call, owner: Value) -> Value:
     """The arguments go to a library: what is in them, and what functions among them give."""
     each = [given.value for given in it.all()]
+    if it.place in tables.LOOKS:
+        return mix(each)
     inside = [value for value in (owner, *each) if not value.functions] or each
     mixture = mix([*inside, *map(walk.element, inside)])._replace(text=None, live=NOTHING)
-    if tables.module_in(owner.kind, tables.HONEST):
-        reach = walk.without_copies(mixture.reach)
-        mixture = mixture._replace(roots=reach, parts=reach)
-    mixture = mixture._replace(roots=mixture.reach)
-    if name in tables.LOOKS:
-        return mix(each)
+    reach = mixture.reach
+    if module_in(owner.kind, HONEST):
+        reach = walk.without_copies(reach)
+    mixture = mixture._replace(roots=reach, parts=reach)
     return mix([*each, *(hand_on(walk, one.value, one.node, mixture) for one in it.all())])
 
 
-# Functions ----------------------------------------------------------------------------------------
-
-
-def _function(walk: Walk, place: str, it: Call) -> Value:
-    name = place.rpartition(".")[2]
+def _library(walk: Walk, it: Call) -> Value:
+    """A function of a library, or a method."""
+    place, owner = it.place, it.me.value if it.me else None
     if place == "getattr" and not it.handed:
-        return _get_attribute(walk, it)
-    given = _hand_on_all(walk, it, Value(f"{place}()"), place)
-    if _is_tools(place):
-        return _tool(walk, place, it)
-    if place in ("importlib.import_module", "__import__") and it.text() is not None:
-        module = it.text() or ""
-        walk.load_module(module)
-        top = module.partition(".")[0]
-        return Value(tables.place_of(top if place == "__import__" else module))
-    if place.startswith("os.environ.") and name in _DICT_CHANGES:
-        walk.add("changes", "os.environ")
+        text = it.args[1].value.text if len(it.args) > 1 else None
+        if text is not None:
+            return walk.attribute(it.first, text, it.node)
+        walk.add("unknown", source(it.node))
+        return UNKNOWN
+    given = _hand_on_all(walk, it, owner or Value(f"{place}()"))
+    special = _special(walk, it)
+    if special is not None:
+        return special
+    found = False
+    if owner is None or owner.kind not in _PLAIN:
+        found = sum(each(walk, it) for each in _EFFECTS) > 0
+    found = _changes(walk, it) or found
+    if not found and not _is_harmless(it):
+        walk.add("unknown", f"{it.function}()")
+        found = owner is None
+    return _of_function(walk, it, given, found) if owner is None else _of_method(walk, it, given)
+
+
+def _special(walk: Walk, it: Call) -> Value | None:
+    """What a call does that no table has; None for all others."""
+    place, kind = it.place, it.me.value.kind if it.me else ""
+    if kind == "get_ipython()":
+        shell_object(walk, it.name, [each.value.text or "" for each in it.args])
+    elif kind == "globals()":
+        if it.name in _DICT_CHANGES:
+            walk.add("unknown", "globals()", "is handed on: any name may change")
+    elif place.startswith(f"{TOOLS}."):
+        if it.handed or "._" in place:
+            walk.add("unknown", it.function, "any of its tools may be called")
+        elif place != f"{TOOLS}.search":
+            walk.add("tools", place.removeprefix(f"{TOOLS}."))
+    elif place in ("importlib.import_module", "__import__") and it.first.text is not None:
+        walk.load_module(it.first.text)
+        top = it.first.text.partition(".")[0]
+        return Value(tables.place_of(top if place == "__import__" else it.first.text))
     elif place in ("globals", "locals", "vars") and not it.args and not it.handed:
         return Value("globals()")
+    elif place == "vars" and it.first.is_place:
+        walk.add("unknown", source(it.node), "may do more")
     elif place in tables.ENDS:
         walk.add("deletes", "", "all your variables: it ends the kernel")
-        return UNKNOWN
     elif place in ("os.chdir", "os.fchdir", "contextlib.chdir"):
         walk.add("unknown", f"{place}()", "changes the folder in which code runs")
-        return UNKNOWN
-    library = tables.module_in(place, tables.HONEST)
-    found = _files(walk, place, name, it)
-    found |= _network(walk, place, name, it) | _programs(walk, place, it)
-    found |= _sql(walk, UNKNOWN, name, it) if library or "sql" in place else False
-    found |= _values(walk, place, name, it)
-    found = found or bool(library and _named_like_writing(walk, place, name, it))
-    if place == "vars" and it.args and it.args[0].value.is_place:
-        walk.add("unknown", source(it.node), "may do more")
-    elif not found and not tables.is_harmless(place) and not _is_excused(place, it):
-        walk.add("unknown", f"{it.function}()")
-        found = True
-    return _result(walk, place, it, given, found)
+    else:
+        if place.startswith("os.environ") and it.name in _DICT_CHANGES:
+            walk.add("changes", "os.environ")
+        return None
+    return UNKNOWN
 
 
-def _result(walk: Walk, place: str, it: Call, given: Value, found: bool) -> Value:
-    """What is known of what a function gives."""
+def _is_harmless(it: Call) -> bool:
+    """Whether the tables know it as harmless, or its arguments make it so."""
+    place, kind = it.place, it.me.value.kind if it.me else "?"
+    if kind == OWN or (kind == "" and it.handed) or "open" in kind:
+        return True
+    if tables.is_harmless(place) or it.handed or it.is_open:
+        return tables.is_harmless(place)
+    if place == "numpy.load":
+        return "allow_pickle" not in it.keywords
+    is_query = re.search(r"\.(?:eval|query)$", place) is not None
+    return is_query and "@" not in (it.first.text or "@")
+
+
+# What it gives ------------------------------------------------------------------------------------
+
+
+def _of_function(walk: Walk, it: Call, given: Value, found: bool) -> Value:
+    place, first = it.place, it.first
     texts = [each.value.text for each in it.args]
-    text: str | None
-    first = it.args[0].value if it.args else UNKNOWN
     if place in tables.VIEWS and values.is_buffer(first.live):
         return Value("numpy()", first.here, first.here)
     if place == "type" and len(it.args) == 1 and first.kind.endswith("()"):
@@ -237,181 +263,99 @@ def _result(walk: Walk, place: str, it: Call, given: Value, found: bool) -> Valu
     if place in _SAME_ELEMENTS:
         element = walk.element(first)
         return Value("list()", parts=element.reach, items=(element,) * 2, functions=given.functions)
-    if place in ("str", "os.fspath", "os.path.abspath", "os.path.expanduser") and texts:
-        return Value("str()", text=texts[0])
-    if place in ("pathlib.Path", "pathlib.PurePath", "os.path.join") and texts and texts[0]:
-        text = texts[0]
-        for argument, each in zip(it.args[1:], texts[1:], strict=True):
-            text = join(text, f"{{{ast.unparse(argument.node)}}}" if each is None else each)
-        kind = "pathlib.Path()" if place.startswith("pathlib") else "str()"
-        return Value(kind, text=short(text))
-    if place == "copy.deepcopy" or tables.module_in(place, tables.HONEST):
+    if place in _SAME_TEXT:
+        return Value("str()", text=first.text)
+    if place in _JOINS and first.text:
+        pairs = zip(it.args, texts, strict=True)
+        known = [values.written(each.node) if text is None else text for each, text in pairs]
+        return Value(_JOINS[place], text=values.join(*known))
+    if place == "copy.deepcopy" or module_in(place, HONEST):
         given = UNKNOWN  # they copy
-    if place == "copy.copy" or place == "dict":
+    if place in ("copy.copy", "dict"):
         given = walk.element(first).or_else(mix(each.value for each in it.keywords.values()))
     if place in ("collections.ChainMap", "vars"):  # they write into the first
         return Value("dict()", first.roots, first.reach)
-    found = found and not tables.module_in(place, tables.NETWORK)
+    found = found and not module_in(place, tables.NETWORK)
     kind = f"{place}()" if not found else "open()" if place in tables.FILES else OWN
-    text = texts[0] if place == "sqlite3.connect" and texts else None
+    text = first.text if place == "sqlite3.connect" else None
     return Value(kind, parts=given.reach, text=text, functions=given.functions)
 
 
-def _tool(walk: Walk, place: str, it: Call) -> Value:
-    if "._" in place:
-        walk.add("unknown", it.function, ANY_TOOL)
-    elif it.handed:
-        walk.add("unknown", it.function, "is handed on: any of its tools may be called")
-    elif place != f"{TOOLS}.search":
-        walk.add("tools", place.removeprefix(f"{TOOLS}."))
-    return UNKNOWN
-
-
-def _is_tools(place: str) -> bool:
-    """Whether this is the object `tools`, or a tool of it, or what comes of one."""
-    return place == TOOLS or place.startswith(f"{TOOLS}.")
-
-
-def _get_attribute(walk: Walk, it: Call) -> Value:
-    """`getattr(os, "system")`."""
-    name = it.text(1)
-    if name is not None:
-        return walk.attribute(it.args[0].value, name, it.node)
-    walk.add("unknown", source(it.node))
-    return UNKNOWN
-
-
-def _is_excused(place: str, it: Call) -> bool:
-    """Functions that do more with some arguments only."""
-    if it.handed or it.is_open:
-        return False
-    if place == "numpy.load":
-        return "allow_pickle" not in it.keywords
-    if place.startswith("yaml."):
-        loader = it.at((1, "Loader"))
-        return loader is not None and "Safe" in loader.value.kind
-    return re.search(r"\.(?:eval|query)$", place) is not None and "@" not in (it.text() or "@")
-
-
-# Methods ------------------------------------------------------------------------------------------
-
-
-def _method(walk: Walk, owner: Value, name: str, it: Call, node: ast.expr, given: Value) -> Value:
-    """A method of a value."""
-    kind = owner.kind
-    place = f"{kind}.{name}" if kind not in ("", OWN) else name
-    if kind == "get_ipython()":
-        shell_object(walk, name, [each.value.text or "" for each in it.args])
-        return UNKNOWN
-    if kind == "globals()":
-        if name in _DICT_CHANGES:
-            walk.add("unknown", "globals()", "is handed on: any name may change")
-        return UNKNOWN
-    found = False
-    if kind not in _PLAIN:
-        found = _path_method(walk, owner, name, it, node)
-        found = found or _files(walk, place, name, it, is_method=True)
-        found |= _network(walk, place, name, it) | _programs(walk, place, it)
-        found |= name in _SQL and _sql(walk, owner, name, it)
-    found |= _changes(walk, owner, name, it, is_part=not isinstance(node, ast.Name))
-    if not found and tables.module_in(kind, tables.HONEST):
-        found = _named_like_writing(walk, place, name, it)
-    elif not found and name in ("dump", "save") and it.text() is not None:
-        found = _add_file(walk, "writes", it.args[0], it)
-    if name in tables.FILE_WRITES and values.is_open_file(owner.live):
-        walk.add("writes", it.function.rpartition(".")[0])
-    elif not found and not _is_harmless_method(kind, place, it):
-        walk.add("unknown", f"{it.function}()")
-    return _of_method(walk, owner, name, it, given)
-
-
-def _is_harmless_method(kind: str, place: str, it: Call) -> bool:
-    if kind == OWN or (kind == "" and it.handed) or "open" in kind:
-        return True
-    return tables.is_harmless(place) or _is_excused(place, it)
-
-
-def _of_method(walk: Walk, owner: Value, name: str, it: Call, given: Value) -> Value:
-    """What is known of what a method gives."""
-    kind = owner.kind
+def _of_method(walk: Walk, it: Call, given: Value) -> Value:
+    owner = it.me.value if it.me else UNKNOWN
+    name, kind = it.name, owner.kind
+    element = walk.element(owner)
     if name in ("get", "setdefault"):
-        return walk.part(owner)._replace(kind=walk.element(owner).kind, chain=frozenset())
+        return walk.part(owner)._replace(kind=element.kind, chain=frozenset())
     if name in ("values", "items"):
-        element = walk.element(owner)
         pair = Value(parts=element.reach, items=(UNKNOWN, element), functions=element.functions)
         each = pair if name == "items" else element
         return Value("list()", parts=each.reach, items=(each,) * 2, functions=each.functions)
     if name in tables.VIEW_METHODS and values.is_buffer(owner.live):
         return Value("numpy()", owner.here, owner.here)
     if name == "copy":
-        return Value(kind, parts=walk.element(owner).roots, functions=owner.functions)
+        return Value(kind, parts=element.roots, functions=owner.functions)
     if kind == "str()":
-        if name == "join" and it.args:
-            texts = [each.text for each in it.args[0].value.items]
-            known = [each for each in texts if each is not None]
-            whole = (owner.text or "").join(known) if len(known) == len(texts) else None
-            return Value("str()", text=whole)
         text = owner.text if name == "format" else None
+        if name == "join":
+            known = [each.text for each in it.first.items if each.text is not None]
+            text = (owner.text or "").join(known) if len(known) == len(it.first.items) else None
         return Value("list()" if "split" in name else "str()", text=text)
-    if tables.module_in(kind, tables.HONEST):
-        return Value(result_of(f"{kind}.{name}"))
-    text = owner.text if kind.startswith("sqlite3") else None
-    reach = owner.reach | given.reach
-    kind = OWN if kind in ("", OWN) else result_of(f"{kind}.{name}")
-    return Value(kind, walk.without_copies(owner.roots | owner.parts), reach, text=text,
-                 functions=given.functions | owner.functions)  # fmt: skip
+    if module_in(kind, HONEST):
+        return Value(result_of(it.place))
+    return Value(
+        OWN if kind in ("", OWN) else result_of(it.place),
+        walk.without_copies(owner.reach),
+        owner.reach | given.reach,
+        text=owner.text if kind.startswith("sqlite3") else None,
+        functions=given.functions | owner.functions,
+    )
 
 
-# Effects of both ----------------------------------------------------------------------------------
+# What it changes ----------------------------------------------------------------------------------
 
 
-def _values(walk: Walk, place: str, name: str, it: Call) -> bool:
-    """Values that a function changes in place."""
-    found = place in tables.CHANGE_FIRST or tables.CHANGES_FIRST.match(place) is not None
-    function = values.find(place)
+def _changes(walk: Walk, it: Call) -> bool:
+    """Whether it is known to change a value in place."""
+    first, name = it.first, it.name
+    for keyword in {"out", "ax"} & it.keywords.keys():
+        here = it.keywords[keyword].value.here
+        drawn = {root for root in here if values.library_of(walk.names.get(root)) == "matplotlib"}
+        walk.change(here if keyword == "out" else drawn)
+    function = values.find(it.place)
     count = function.nin if type(function).__name__ == "ufunc" else 0
     for each in it.args[count:] if count else it.all() if "into" in name else []:
         walk.change(each.value.here)
+    if it.me is not None:
+        walk.change(first.here if name == "shuffle" else ())
+        return _changes_me(walk, it, it.me)
+    found = it.place in tables.CHANGE_FIRST or tables.CHANGES_FIRST.match(it.place) is not None
     if found and it.args:
-        first = it.args[0].value
-        walk.change(first.here, loses=place in ("delattr", "operator.delitem"))
-        if place == "setattr" and len(it.args) > 2:
-            walk.set_attribute(it.text(1) or "", it.args[2].value)
+        walk.change(first.here, loses=it.place in ("delattr", "operator.delitem"))
+        if it.place == "setattr" and len(it.args) > 2:
+            walk.set_attribute(it.args[1].value.text or "", it.args[2].value)
         if first.is_place and not is_setting(first.kind):
             walk.add("unknown", f"{it.function}()", "changes a library")
-    _outputs(walk, it)
-    if name in ("exec", "eval") and it.handed:
-        walk.add("unknown", f"{name}()")
     return found
 
 
-def _outputs(walk: Walk, it: Call) -> None:
-    for keyword in {"out", "ax"} & it.keywords.keys():
-        here = it.keywords[keyword].value.here
-        drawn = {root for root in here if values.is_drawn_on(walk.names.get(root))}
-        walk.change(here if keyword == "out" else drawn)
-
-
-def _changes(walk: Walk, owner: Value, name: str, it: Call, *, is_part: bool) -> bool:
-    """Whether a method is known to change its value in place."""
-    _outputs(walk, it)
-    keyword = it.keywords.get("inplace")
+def _changes_me(walk: Walk, it: Call, me: Given) -> bool:
+    """Whether a method changes its object."""
+    keyword, name, here = it.keywords.get("inplace"), it.name, me.value.here
     may = it.is_open and name in tables.IN_PLACE
-    in_place = name in tables.CHANGING_DUNDERS or may or (
-        keyword is not None and getattr(keyword.node, "value", True) is not False
-    )  # fmt: skip
+    is_on = keyword is not None and getattr(keyword.node, "value", True) is not False
+    in_place = may or is_on or name in tables.CHANGING_DUNDERS
     loses = name in tables.LOSING or (in_place and name == "dropna")
-    for each in it.all() if "into" in name else it.args[:1] if name == "shuffle" else []:
-        walk.change(each.value.here)
-    if owner.kind.startswith("os.environ") and name in _DICT_CHANGES:
-        walk.add("changes", "os.environ")
-    found = in_place and not (may and not owner.here)
-    for root in owner.here:
+    found = in_place and not (may and not here)
+    for root in here:
         live = walk.names.get(root)
-        if in_place or values.is_changed_by(live, name, is_part=is_part):
-            walk.change({root}, loses=loses and not values.is_drawn_on(live))
+        if in_place or values.is_changed_by(live, name, not isinstance(me.node, ast.Name)):
+            walk.change({root}, loses=loses and values.library_of(live) != "matplotlib")
             found = True
     return found
+
+
+# Files, the network, programs ---------------------------------------------------------------------
 
 
 def _shown(given: Given | None) -> str:
@@ -420,83 +364,63 @@ def _shown(given: Given | None) -> str:
     return source(given.node) if given.value.text is None else given.value.text
 
 
-def _add_file(walk: Walk, kind: EffectKind, given: Given | None, it: Call, to: str = "") -> bool:
-    """Name a file; False where there is none."""
+def _add_file(walk: Walk, kind: EffectKind, given: Given | None, it: Call, to: str = "") -> None:
+    """Name a file, where there is one."""
     if given is None:
         if it.handed or it.is_open:
             walk.add("unknown", f"{it.function}()")
-        return it.handed or it.is_open
+        return
     is_text = not isinstance(given.node, ast.Constant) or isinstance(given.node.value, str)
     if is_text and not tables.IN_MEMORY.match(given.value.kind) and _shown(given) != ":memory:":
         walk.add(kind, _shown(given), to)
-    return True
 
 
-def _files(walk: Walk, place: str, name: str, it: Call, *, is_method: bool = False) -> bool:
+def _files(walk: Walk, it: Call) -> bool:
     """Files that it writes, moves and deletes."""
-    if place in tables.FILES:
-        kind, at, mode = tables.FILES[place]
-        first = it.at(at)
-        if kind == "temporary":
-            walk.add("writes", "a temporary file")
-        elif kind == "renames":
-            _add_file(walk, "renames", first, it, _shown(it.at((1, "dst"))))
-        elif kind != "opens":
-            _add_file(walk, kind, first, it)  # type: ignore[arg-type]
-        elif it.handed or it.is_open:
-            walk.add("unknown", f"{it.function}()")
-        elif _writes(it.at(mode), "r+" if mode[0] == 2 else "r"):
-            _add_file(walk, "writes", first or next(iter(it.all()), None), it)
+    kind, index = tables.FILES.get(it.place, ("", 0))
+    given, mode = it.at(index, *tables.FILE_KEYWORDS), 1
+    is_path = it.me is not None and it.me.value.kind.startswith("pathlib.")
+    is_honest = bool(module_in(it.place, HONEST))
+    if it.me is not None and it.name in tables.PATH_METHODS:
+        kind, given = ("removes" if it.name in ("unlink", "rmdir") else "writes"), it.me
+    elif is_path and it.name in ("rename", "replace", "open"):
+        kind, given, mode = ("opens" if it.name == "open" else "renames"), it.me, 0
+    elif it.name in tables.WRITE_METHODS and (it.me is not None or is_honest):
+        kind = kind or "writes"
+    elif it.name in tables.FILE_WRITES and it.me is not None:
+        if values.library_of(it.me.value.live) in values.FILES:
+            walk.add("writes", it.function.rpartition(".")[0])
+    elif it.me is not None and it.name in ("dump", "save"):
+        kind, given = "writes" if it.first.text is not None else "", it.at(0)
+    elif it.me is not None and it.name in ("extractall", "extract") and not is_honest:
+        given = it.at(it.name == "extract", "path")
+        walk.add("writes", "." if given is None else _shown(given))
         return True
-    if name in tables.WRITE_METHODS and (is_method or tables.module_in(place, tables.HONEST)):
-        given = it.at(tables.WRITE_METHODS[name])
-        if given is None and name in ("save", "write_image"):
-            given = next(iter(it.keywords.values()), None)
-        return _add_file(walk, "writes", given, it) or True
-    library = tables.module_in(place, frozenset({"pandas", "polars", "re", "sklearn"}))
-    if not is_method or library or it.handed or name not in ("extractall", "extract"):
-        return False
-    given = it.at((0 if name == "extractall" else 1, "path"))
-    walk.add("writes", "." if given is None else _shown(given))
-    return True
+    if kind == "temporary":
+        walk.add("writes", "a temporary file")
+    elif kind == "renames":
+        to = it.at(0, "target") if is_path else it.at(1, "dst")
+        _add_file(walk, "renames", given or it.at(0, "src", "old"), it, _shown(to))
+    elif kind in ("writes", "removes"):
+        _add_file(walk, kind, given, it)  # type: ignore[arg-type]
+    elif kind and (it.handed or it.is_open):
+        walk.add("unknown", f"{it.function}()")
+    elif kind and _writes(it.at(mode, "mode", "flags"), "r" if kind == "opens" else "r+"):
+        _add_file(walk, "writes", given, it)
+    return bool(kind)
 
 
 def _writes(mode: Given | None, default: str) -> bool:
     """Whether a file is opened to be written; a mode that is not written out may be any."""
-    if mode is None:
-        return "+" in default
-    text = mode.value.text
-    is_read = mode.value.kind == "os.O_RDONLY" or (text and not set("wax+") & set(text))
-    return not is_read
-
-
-def _path_method(walk: Walk, owner: Value, name: str, it: Call, node: ast.expr) -> bool:
-    """`path.unlink()`, `path.rename(to)`, `path.open("w")`."""
-    me = Given(node, owner)
-    if name in tables.PATH_METHODS:
-        return _add_file(walk, "removes" if name in ("unlink", "rmdir") else "writes", me, it)
-    if not owner.kind.startswith("pathlib."):
+    if mode is not None and mode.value.kind == "os.O_RDONLY":
         return False
-    if name in ("rename", "replace"):
-        return _add_file(walk, "renames", me, it, _shown(it.at((0, "target"))))
-    is_open = name == "open" and not it.handed
-    return is_open and (not _writes(it.at((0, "mode")), "r") or _add_file(walk, "writes", me, it))
+    text = default if mode is None else mode.value.text
+    return text is None or bool(set("wax+") & set(text))
 
 
-def _named_like_writing(walk: Walk, place: str, name: str, it: Call) -> bool:
-    """A function of a library of data that is called as those that write a file."""
-    if tables.WRITE_NAMES.match(name) is None or name == "dumps" or place.startswith("yaml."):
-        return False
-    given = next((each for each in it.all() if each.value.text is not None), None)
-    if given is not None:
-        return _add_file(walk, "writes", given, it)
-    if it.all() and not tables.IN_MEMORY.match(it.args[-1].value.kind if it.args else ""):
-        walk.add("unknown", f"{it.function}()")
-    return bool(it.all())
-
-
-def _network(walk: Walk, place: str, name: str, it: Call) -> bool:
-    library = tables.module_in(place, tables.NETWORK)
+def _network(walk: Walk, it: Call) -> bool:
+    place, name = it.place, it.name
+    library = module_in(place, tables.NETWORK)
     if library:
         if not tables.NO_NETWORK.search(place):
             walk.add("network", library)
@@ -505,47 +429,51 @@ def _network(walk: Walk, place: str, name: str, it: Call) -> bool:
     download = it.keywords.get("download")
     is_on = download is not None and getattr(download.node, "value", None) is True
     if tables.DOWNLOADS.match(place) or name == "from_pretrained" or is_on:
-        walk.add("network", top or name)
+        walk.add("network", top)
         return True
     if name.startswith(tables.FETCHES) and it.args:
-        text = it.text() or source(it.args[0].node)
-        is_named = it.text() is None and tables.module_in(place, tables.HONEST)
+        text = it.first.text or source(it.args[0].node)
+        is_named = it.first.text is None and module_in(place, HONEST)
         if tables.URL.match(text) or (is_named and tables.URL_NAMES.search(text)):
             walk.add("network", top if "." in place else text)
     return False
 
 
-def _programs(walk: Walk, place: str, it: Call) -> bool:
-    if not tables.PROGRAMS.match(place) or place.isupper():
+def _programs(walk: Walk, it: Call) -> bool:
+    if not tables.PROGRAMS.match(it.place) or it.place.isupper():
         return False
-    is_command = not it.handed and not place.startswith(("webbrowser.", "multiprocessing."))
-    command = it.at((0, "args")) if is_command else None
+    is_command = not it.handed and not it.place.startswith(("webbrowser.", "multiprocessing."))
+    command = it.at(0, "args") if is_command else None
     text = None if command is None else command.value.text
     if command is not None and isinstance(command.node, (ast.List, ast.Tuple)):
         pairs = zip(command.node.elts, command.value.items, strict=False)
-        text = " ".join(_word(Given(node, value)) for node, value in pairs)
+        text = " ".join(_word(node, value) for node, value in pairs)
     if text:
         add_shell(walk, text)
     else:
-        walk.add("shell", f"{place}()")
+        walk.add("shell", f"{it.place}()")
     return True
 
 
-def _word(given: Given) -> str:
-    if given.value.kind == "sys.executable":
+def _word(node: ast.expr, value: Value) -> str:
+    if value.kind == "sys.executable":
         return "python"
-    word = given.value.text or f"{{{ast.unparse(given.node)}}}"
+    word = value.text or values.written(node)
     return f"'{word}'" if re.search(r"[\s;&|<>()]", word) and "'" not in word else word
 
 
-def _sql(walk: Walk, owner: Value, name: str, it: Call) -> bool:
+def _sql(walk: Walk, it: Call) -> bool:
     """Statements of SQL, as far as their text is known, and the file of the database."""
-    text = it.text()
-    if name not in _SQL or text is None:
+    file = it.me.value.text if it.me else None
+    is_sql = it.me is not None or module_in(it.place, HONEST) or "sql" in it.place
+    if it.name not in _SQL or it.first.text is None or not is_sql:
         return False
-    for effect in sql_effects(text):
-        if effect.kind != "writes" or owner.text != ":memory:":
+    for effect in sql_effects(it.first.text):
+        if effect.kind != "writes" or file != ":memory:":
             walk.add(effect.kind, effect.name, effect.detail)
-            if effect.kind == "writes" and owner.text is not None:
-                walk.add("writes", owner.text)
-    return name != "query"
+            if effect.kind == "writes" and file is not None:
+                walk.add("writes", file)
+    return it.name != "query"
+
+
+_EFFECTS: tuple[Callable[[Walk, Call], bool], ...] = (_files, _network, _programs, _sql)

@@ -12,84 +12,57 @@ import builtins
 import re
 import sys
 
-Place = tuple[int, str]
-"""Where an argument stands: its position, and its keyword."""
-
 
 def words(text: str) -> frozenset[str]:
     """The words of a text: a table."""
     return frozenset(text.split())
 
 
-def _places(text: str) -> dict[str, Place]:
-    """Of "name:position:keyword …"."""
-    parts = (each.split(":") for each in text.split())
-    return {name: (int(index), keyword) for name, index, keyword in parts}
+def _table(text: str) -> dict[str, frozenset[str]]:
+    """Of lines "name: words", which may go on below."""
+    return {name: words(row) for name, row in re.findall(r"^(.+?): ((?:.|\n )+)", text, re.M)}
 
 
 # Files --------------------------------------------------------------------------------------------
 
-WRITE_METHODS = _places("""
-to_csv:0:path_or_buf to_json:0:path_or_buf to_excel:0:excel_writer to_parquet:0:path
-to_feather:0:path to_pickle:0:path to_hdf:0:path_or_buf to_stata:0:path to_html:0:buf to_latex:0:buf
-to_markdown:0:buf to_string:0:buf to_xml:0:path_or_buffer to_orc:0:path to_netcdf:0:path
-to_zarr:0:store to_file:0:filename to_sql:0:name tofile:0:fid savefig:0:fname save:0:fp
-save_model:0:path save_weights:0:filepath save_pretrained:0:save_directory write_csv:0:file
-write_parquet:0:file write_json:0:file write_ndjson:0:file write_excel:0:workbook write_ipc:0:file
-sink_csv:0:path sink_parquet:0:path write_html:0:file write_image:0:file print_figure:0:filename
-print_png:0:filename_or_obj print_pdf:0:filename_or_obj print_svg:0:filename
+WRITE_METHODS = words("""
+to_csv to_json to_excel to_parquet to_feather to_pickle to_hdf to_stata to_html to_latex to_markdown
+to_string to_xml to_orc to_netcdf to_zarr to_file to_sql tofile savefig save save_model save_weights
+save_pretrained write_csv write_parquet write_json write_ndjson write_excel write_ipc sink_csv
+sink_parquet write_html write_image print_figure print_png print_pdf print_svg
 """)
-_FILES = """
-writes
-numpy.save:0:file numpy.savez:0:file numpy.savez_compressed:0:file numpy.savetxt:0:fname
-joblib.dump:1:filename torch.save:1:f shutil.copy:1:dst shutil.copy2:1:dst shutil.copyfile:1:dst
-shutil.copytree:1:dst shutil.copymode:1:dst shutil.copystat:1:dst shutil.chown:0:path
-shutil.make_archive:0:base_name shutil.unpack_archive:1:extract_dir os.mkdir:0:path
-os.makedirs:0:name os.symlink:1:dst os.link:1:dst os.chmod:0:path os.lchmod:0:path os.chown:0:path
-os.lchown:0:path os.utime:0:path os.truncate:0:path os.mkfifo:0:path os.mknod:0:path
-os.setxattr:0:path os.removexattr:0:path urllib.request.urlretrieve:1:filename
-pandas.ExcelWriter:0:path pandas.HDFStore:0:path shelve.open:0:filename
-shelve.DbfilenameShelf:0:filename duckdb.connect:0:database matplotlib.pyplot.imsave:0:fname
-matplotlib.image.imsave:0:fname matplotlib.backends.backend_pdf.PdfPages:0:filename
-cv2.imwrite:0:filename cv2.VideoWriter:0:filename imageio.imwrite:0:uri imageio.imsave:0:uri
-imageio.mimsave:0:uri imageio.get_writer:0:uri imageio.v3.imwrite:0:uri imageio.v2.imwrite:0:uri
-soundfile.write:0:file scipy.io.savemat:0:file_name scipy.io.mmwrite:0:target
-scipy.sparse.save_npz:0:file scipy.io.wavfile.write:0:filename logging.FileHandler:0:filename
-logging.handlers.RotatingFileHandler:0:filename logging.handlers.WatchedFileHandler:0:filename
-logging.handlers.TimedRotatingFileHandler:0:filename logging.basicConfig:99:filename
-nbformat.write:1:fp skimage.io.imsave:0:fname py_compile.compile:0:file compileall.compile_dir:0:dir
-compileall.compile_file:0:fullname torch.jit.save:1:f zipapp.create_archive:1:target
-sklearn.datasets.dump_svmlight_file:2:f xml.etree.ElementTree.ElementTree().write:0:file_or_filename
-trace.CoverageResults().write_results:0:coverdir cProfile.Profile().dump_stats:0:file
-dbm.open:0:file dbm.dumb.open:0:file bokeh.plotting.output_file:0:filename
-bokeh.io.output_file:0:filename
-temporary
-tempfile.TemporaryDirectory:99:- tempfile.TemporaryFile:99:- tempfile.mkdtemp:99:-
-tempfile.mkstemp:99:- tempfile.NamedTemporaryFile:99:-
-removes
-os.remove:0:path os.unlink:0:path os.rmdir:0:path os.removedirs:0:name shutil.rmtree:0:path
-send2trash.send2trash:0:paths
-renames
-os.rename:0:src os.renames:0:old os.replace:0:src shutil.move:0:src
-opens
-numpy.memmap:0:filename:2 numpy.lib.format.open_memmap:0:filename:1
-open:0:file io.open:0:file codecs.open:0:file gzip.open:0:file gzip.GzipFile:0:file bz2.open:0:file
-bz2.BZ2File:0:file lzma.open:0:file lzma.LZMAFile:0:file zipfile.ZipFile:0:file
-zipfile.PyZipFile:0:file tarfile.open:0:file tarfile.TarFile:0:file tarfile.TarFile.open:0:file
-h5py.File:0:file netCDF4.Dataset:0:file io.FileIO:0:file os.fdopen:0:file zarr.open:0:file
-fsspec.open:0:file smart_open.open:0:file wave.open:0:file os.open:0:file
-"""
-FILES: dict[str, tuple[str, Place, Place]] = {}
-"""Function -> what it does to the file that stands there, and where the mode stands."""
-for _line in _FILES.split("\n"):
-    if ":" not in _line:
-        _kind = _line
-    for _word in _line.split() if ":" in _line else ():
-        _name, _index, _keyword, *_mode = _word.split(":")
-        _at = (int(_mode[0]) if _mode else 1, "flags" if _name == "os.open" else "mode")
-        FILES[_name] = (_kind, (int(_index), _keyword), _at)
-WRITE_NAMES = re.compile(r"(?:save|write|export|sink|dump)(?:_|$)|im(?:save|write)$")
-"""How the functions and methods of libraries of data are called that write a file."""
+"""Methods that write the file which is their first argument; without one they give a text."""
+FILES = {
+    name: (row.partition(" ")[0], int(row.partition(" ")[2]))
+    for row, names in _table("""
+writes 0: numpy.save numpy.savez numpy.savez_compressed numpy.savetxt shutil.chown
+  shutil.make_archive os.mkdir os.makedirs os.chmod os.chown os.utime os.truncate pandas.ExcelWriter
+  pandas.HDFStore duckdb.connect matplotlib.pyplot.imsave matplotlib.image.imsave
+  matplotlib.backends.backend_pdf.PdfPages cv2.imwrite imageio.imwrite soundfile.write
+  scipy.io.savemat scipy.sparse.save_npz logging.FileHandler skimage.io.imsave
+  xml.etree.ElementTree.ElementTree().write bokeh.plotting.output_file bokeh.io.output_file
+writes 1: joblib.dump torch.save shutil.copy shutil.copy2 shutil.copyfile shutil.copytree
+  shutil.unpack_archive os.symlink os.link urllib.request.urlretrieve
+writes 99: logging.basicConfig
+writes 2: sklearn.datasets.dump_svmlight_file
+temporary 0: tempfile.TemporaryDirectory tempfile.TemporaryFile tempfile.mkdtemp tempfile.mkstemp
+  tempfile.NamedTemporaryFile
+removes 0: os.remove os.unlink os.rmdir os.removedirs shutil.rmtree
+renames 0: os.rename os.renames os.replace shutil.move
+opens 0: open io.open codecs.open gzip.open gzip.GzipFile bz2.open bz2.BZ2File lzma.open
+  lzma.LZMAFile zipfile.ZipFile tarfile.open h5py.File io.FileIO os.fdopen fsspec.open wave.open
+  os.open
+updates 0: numpy.memmap numpy.lib.format.open_memmap
+""").items()
+    for name in names
+}
+"""Function -> what it does to a file, and at which position the file stands."""
+FILE_KEYWORDS = words("""
+base_name buf coverdir database dir dst excel_writer extract_dir f fid file file_name
+file_or_filename filename filename_or_obj filepath fname fp fullname name old path path_or_buf
+path_or_buffer paths save_directory src store target uri workbook
+""")
+"""…and by which keyword."""
 PATH_METHODS = words(
     "write_text write_bytes mkdir touch symlink_to hardlink_to link_to chmod lchmod unlink rmdir"
 )
@@ -102,12 +75,10 @@ IN_MEMORY = re.compile(r"(?:io\.|sys\.(?:__)?std)|.*(?:BytesIO|StringIO)\(|"
 
 NETWORK = words("""
 requests httpx aiohttp urllib.request urllib3 http.client http.server ftplib smtplib imaplib poplib
-telnetlib nntplib paramiko boto3 botocore openai anthropic litellm websockets websocket yfinance
-kaggle kagglehub gdown wget tweepy praw wikipedia gspread pymongo psycopg2 psycopg redis
-huggingface_hub selenium feedparser pandas_datareader xmlrpc.client xmlrpc.server socket
-socketserver ssl Bio.Entrez wbgapi googlesearch wsgiref multiprocessing.connection flask fastapi
-uvicorn pycurl urllib.robotparser playwright scrapy cloudscraper googleapiclient google.cloud azure
-vega_datasets contextily mysql pymysql elasticsearch
+paramiko boto3 botocore openai anthropic litellm websockets websocket yfinance kaggle kagglehub
+gdown wget pymongo psycopg2 psycopg redis huggingface_hub selenium feedparser pandas_datareader
+xmlrpc.client xmlrpc.server socket socketserver ssl wsgiref multiprocessing.connection flask fastapi
+uvicorn urllib.robotparser playwright google.cloud azure
 """)
 NO_NETWORK = re.compile(r"Response$|xceptions|\.gethostname$|Timeout$|\.quote|Error$")
 DOWNLOADS = re.compile(
@@ -183,9 +154,8 @@ pprint contextlib io csv ast inspect traceback warnings logging glob fnmatch sta
 locale getpass zlib gzip bz2 lzma zipfile tarfile colorsys zoneinfo queue sched threading asyncio
 concurrent.futures tempfile urllib.parse urllib.error http http.cookies email xml configparser
 tomllib argparse getopt optparse graphlib ipaddress keyword token tokenize symtable dis linecache
-weakref contextvars filecmp mimetypes tracemalloc sysconfig codecs nbformat pstats
-importlib.metadata importlib.resources encodings quopri netrc plistlib sre_compile dbm fsspec wave
-reprlib timeit pathlib __future__
+weakref contextvars filecmp mimetypes tracemalloc sysconfig codecs pstats importlib.metadata
+importlib.resources encodings plistlib fsspec wave reprlib timeit pathlib __future__
 """)
 """Modules of Python whose functions and objects are harmless, but for those named above."""
 LOUD = re.compile(
@@ -198,41 +168,29 @@ LOUD = re.compile(
 """…and these: they call what they were not given, or more."""
 HONEST = words("""
 numpy pandas matplotlib mpl_toolkits seaborn sklearn scipy statsmodels polars plotly sympy networkx
-xarray PIL skimage torch torchvision torchaudio tensorflow keras jax flax optax xgboost lightgbm
-catboost altair bokeh tqdm rich tabulate bs4 yaml dateutil pytz pydantic attr attrs prettytable
-wordcloud nltk spacy gensim transformers datasets tokenizers sentence_transformers accelerate cv2
-imageio shapely geopandas folium pyarrow duckdb dask numba joblib IPython.display ipywidgets patsy
-pingouin arch pymc arviz emcee lifelines umap hdbscan shap imblearn mlxtend yellowbrick missingno
-squarify Bio astropy uncertainties pint openpyxl xlrd h5py netCDF4 zarr tables numexpr bottleneck
-cycler plotnine pycountry unidecode emoji regex chardet cachetools more_itertools toolz
-sortedcontainers colorama lxml html5lib soundfile librosa pyproj rasterio fiona cartopy textblob
-langdetect optuna hyperopt simpy pulp cvxpy ortools prophet pmdarima tsfresh fuzzywuzzy rapidfuzz
-Levenshtein holoviews hvplot sqlglot humanize tiktoken einops category_encoders great_tables itables
-matplotlib_inline kiwisolver contourpy threadpoolctl narwhals six packaging wrapt charset_normalizer
+xarray PIL skimage torch torchvision torchaudio tensorflow keras jax xgboost lightgbm altair bokeh
+tqdm rich tabulate bs4 yaml dateutil pytz pydantic attr attrs nltk spacy transformers datasets
+sentence_transformers cv2 imageio shapely geopandas folium pyarrow duckdb dask numba joblib
+IPython.display ipywidgets patsy pymc arviz shap astropy openpyxl xlrd h5py netCDF4 numexpr cycler
+regex chardet more_itertools lxml optuna einops matplotlib_inline narwhals six
 """)
-"""Libraries of data: their functions and objects are harmless, but for those named above, for
-names of `WRITE_NAMES`, and…"""
+"""Libraries of data: their functions and objects are harmless, but for those named above, and…"""
 DISHONEST = re.compile(
     r"(?:.*\.)?(?:exec\w*|system|popen|spawn\w*|f2py|distutils|clipboard\w*|get_handle|cpp_extension"
     r"|load_inline|load_library|load_model|unsafe_load\w*|full_load\w*|read_pickle|to_clipboard"
     r"|to_gbq|DataSource|run_\w+|unlink|rmtree|makedirs|mkdir|import_module|compile_\w+|testing"
     r"|_?private)(?:$|\.)"
     r"|(?:torch|keras|joblib|spacy|gensim|yaml|dill)\b.*\.(?:load|load_all)$|IPython\.(?!display)"
+    r"|(?!yaml).*\.(?:(?:save|write|export|sink|dump)(?:_\w*)?|imsave|imwrite)$"
     r"|pandas.*\.(?:eval|query)$|numpy\.load$"
 )
-"""…these; the last three are judged by their arguments."""
-MIXED: dict[str, frozenset[str]] = {
-    **dict.fromkeys(
-        words(
-            "builtins subprocess ctypes socket code runpy pdb pty shelve mmap importlib.machinery"
-        ),
-        frozenset(),
-    ),
-    **{
-        name: words(text)
-        for name, text in re.findall(
-            r"^([\w.]+): ((?:.|\n )+)",
-            """
+"""…these, and what is called as if it wrote a file."""
+MIXED = dict.fromkeys(
+    words("""
+socket pty importlib.machinery runpy subprocess ctypes mmap builtins code shelve pdb
+"""),
+    words(""),
+) | _table("""
 os: DirEntry PathLike access close cpu_count environ fsdecode fsencode fspath fstat fwalk
   get_exec_path get_terminal_size getcwd getcwdb getenv geteuid getgid getloadavg getlogin getpid
   getppid getuid isatty listdir lstat process_cpu_count readlink scandir sched_getaffinity stat
@@ -241,7 +199,7 @@ sys: argv exc_info executable exit flags float_info getallocatedblocks getdefaul
   getfilesystemencoding getrecursionlimit getrefcount getsizeof implementation intern maxsize path
   platform setrecursionlimit stderr stdin stdout version version_info
 shutil: copyfileobj disk_usage get_archive_formats get_terminal_size ignore_patterns which
-sqlite3: Connection Row connect complete_statement register_adapter register_converter
+sqlite3: Connection Row complete_statement connect register_adapter register_converter
 pickle: PickleBuffer Pickler dump dumps
 marshal: dump dumps
 gc: collect disable enable freeze get_count get_stats get_threshold isenabled
@@ -261,11 +219,7 @@ site: getsitepackages getusersitepackages
 matplotlib_inline: backend_inline
 unittest: TestCase
 lmc_jupyter: Chunk Message current_session delimit share
-""",
-            re.MULTILINE,
-        )
-    },
-}
+""")
 """Module -> those of its members that are harmless."""
 
 FILE_WRITES = words("write writelines writestr truncate add addfile")
@@ -301,23 +255,14 @@ _LEAKS = words("os sys subprocess shutil builtins importlib socket ctypes pickle
 def place_of(path: str) -> str:
     """A function by the one name that the tables have: "posix.system" is "os.system"."""
     head, _, rest = path.partition(".")
-    if (
-        rest
-        and (middle := rest.partition(".")[0]) in _LEAKS
-        and (
-            head not in NETWORK
-            and f"{head}.{middle}" not in PURE
-            and (head, middle) not in _OWN_PARTS
-        )
-    ):
+    middle = rest.partition(".")[0]
+    is_part = head in NETWORK or f"{head}.{middle}" in PURE or (middle == "io" and head in HONEST)
+    if middle in _LEAKS and not is_part:
         return place_of(rest)
     for module in (path, path.rpartition(".")[0], head):
         if module in _ALIASES and (rest or _ALIASES[module]):
             return f"{_ALIASES[module]}{path[len(module) :]}".removeprefix(".")
     return path
-
-
-_OWN_PARTS = {(library, "io") for library in words("scipy skimage pandas plotly bokeh imageio")}
 
 
 def module_in(path: str, modules: frozenset[str] | dict[str, frozenset[str]]) -> str:
@@ -332,30 +277,23 @@ def module_in(path: str, modules: frozenset[str] | dict[str, frozenset[str]]) ->
 
 def is_harmless(path: str) -> bool:
     """Whether calling this does nothing that a person would want to know."""
-    if "." not in path:
-        return path.removesuffix("()") in BUILTINS or path.removesuffix("()") in PURE | HONEST
-    mixed, pure = module_in(path, MIXED), module_in(path, PURE)
-    if len(pure) > len(mixed):
-        return LOUD.match(path) is None
-    if mixed and not (honest := module_in(path, HONEST)) > mixed:
-        member = path[len(mixed) + 1 :].partition(".")[0].removesuffix("()")
+    mixed, pure, honest = (module_in(path, each) for each in (MIXED, PURE, HONEST))
+    best = max(mixed, pure, honest, key=len)
+    if not best:
+        return path.partition(".")[0].removesuffix("()") in BUILTINS
+    member = path[len(best) + 1 :].partition(".")[0].removesuffix("()")
+    if best == mixed:
         return not member or member in MIXED[mixed]
-    honest = module_in(path, HONEST)
-    if not honest:
-        top = path.partition(".")[0].removesuffix("()")
-        return top in BUILTINS
-    return DISHONEST.match(path) is None
+    return (LOUD if best == pure else DISHONEST).match(path) is None
 
 
 def is_known_module(name: str) -> bool:
     """Whether importing it runs code of Python's or of a library that is known here."""
-    return (
-        name.partition(".")[0] in sys.stdlib_module_names
-        or bool(module_in(name, HONEST) or module_in(name, NETWORK) or module_in(name, MIXED))
-        or name.partition(".")[0] in _TOPS
-    )
+    return name.partition(".")[0] in _TOPS
 
 
-_TOPS = frozenset(each.partition(".")[0] for each in HONEST | NETWORK) | words(
-    "IPython lmc_jupyter pip setuptools ipykernel pytest sqlalchemy"
+_TOPS = (
+    sys.stdlib_module_names
+    | {each.partition(".")[0] for each in HONEST | NETWORK}
+    | words("IPython lmc_jupyter pip setuptools ipykernel pytest sqlalchemy")
 )

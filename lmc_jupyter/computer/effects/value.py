@@ -1,7 +1,10 @@
-"""What is known of the value of an expression.
+"""What is known of the value of an expression, and the scopes in which its names are found.
 
 One rule: of a live value its type and its shape are read, and no method, property or `__repr__` of
-it is ever called.
+it is ever called. Scopes follow Python's own rules.
+
+The file is long because a live value, what is known of an expression and where its name stands are
+one subject.
 """
 
 from __future__ import annotations
@@ -12,12 +15,12 @@ import functools
 import sys
 import types
 from array import array
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from itertools import islice
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from lmc_jupyter.computer.effects.tables import (
     HONEST,
@@ -32,9 +35,6 @@ from lmc_jupyter.computer.tools import namespace
 from lmc_jupyter.content import shorten
 from lmc_jupyter.kernel.namespace import ARRAY_MODULES, module_of, type_and_shape
 from lmc_jupyter.keys import redact
-
-if TYPE_CHECKING:
-    from lmc_jupyter.computer.effects.scope import Scope
 
 OWN = "own"
 """The kind of what this code makes, or of what it was said of that it may do more."""
@@ -142,9 +142,18 @@ def source(node: ast.AST) -> str:
     return shorten.line(" ".join(ast.unparse(node).split()), MAX_SOURCE)
 
 
-def join(left: str, right: str) -> str:
-    """Two paths as one."""
-    return right if right.startswith("/") or left in ("", ".") else f"{left.rstrip('/')}/{right}"
+def written(node: ast.AST) -> str:
+    """What stands for a part of a text that is not known: "{name}"."""
+    return f"{{{source(node)}}}"
+
+
+def join(*parts: str) -> str | None:
+    """Paths as one; None where it is too long to be known."""
+    whole = ""
+    for part in parts:
+        is_first = part.startswith("/") or whole in ("", ".")
+        whole = part if is_first else f"{whole.rstrip('/')}/{part}"
+    return short(whole)
 
 
 def short(text: str) -> str | None:
@@ -156,7 +165,7 @@ def text_of(value: Any) -> str | None:
     """A text or path as text, without keys; None for anything else."""
     if type(value) is str:
         return redact(value) if len(value) <= MAX_TEXT else None
-    is_path = issubclass(type(value), PurePath) and module_of(type(value)) == "pathlib"
+    is_path = issubclass(type(value), PurePath) and library_of(value) == "pathlib"
     return str(value) if is_path else None
 
 
@@ -174,9 +183,98 @@ def describe(value: Any) -> str:
     return shorten.line(text.strip(), MAX_DESCRIPTION)
 
 
+# Scopes -------------------------------------------------------------------------------------------
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+@dataclass(eq=False)
+class Scope:
+    """Where a name is looked up: the notebook, a function that is called, a comprehension.
+
+    Parameters
+    ----------
+    local : its own names; of the module there are none, for there all names are the person's
+    depth : how many branches and loops its first statement is in
+    """
+
+    kind: Literal["module", "function", "class", "comprehension"]
+    parent: Scope | None = None
+    local: set[str] = field(default_factory=set)
+    global_: set[str] = field(default_factory=set)
+    known: dict[str, Value] = field(default_factory=dict)
+    depth: int = 0
+
+    def owner(self, name: str) -> Scope:
+        """The scope in which this name is found."""
+        scope: Scope = self
+        is_global = False
+        while scope.parent is not None:
+            is_global = is_global or name in scope.global_
+            if not is_global and name in scope.local and (scope.kind != "class" or scope is self):
+                return scope
+            scope = scope.parent
+        return scope
+
+    def binder(self) -> Scope:
+        """The scope in which `:=` binds."""
+        scope = self
+        while scope.kind == "comprehension" and scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+
+def parameters(node: Any) -> list[ast.arg]:
+    """The parameters of a function, those that are given by position first."""
+    each = node.args
+    extra = [one for one in (each.vararg, each.kwarg) if one is not None]
+    return [*each.posonlyargs, *each.args, *each.kwonlyargs, *extra]
+
+
+def bound_names(body: Iterable[ast.AST]) -> set[str]:
+    """The names that statements bind in their own scope."""
+    names: set[str | None] = set()
+    for node in _of_scope(body):
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                names.add(node.id)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, (*DEFINITIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+            names.add(node.name)
+        elif isinstance(node, ast.MatchMapping):
+            names.add(node.rest)
+    return {name for name in names if name}
+
+
+def global_names(body: Iterable[ast.AST]) -> set[str]:
+    """The names that statements declare `global`."""
+    return {name for node in _of_scope(body) if isinstance(node, ast.Global) for name in node.names}
+
+
+def _of_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes of statements that are of their own scope."""
+    queue = list(body)
+    while queue:
+        node = queue.pop()
+        yield node
+        if isinstance(node, COMPREHENSIONS):
+            queue += [each for each in ast.walk(node) if isinstance(each, ast.NamedExpr)]
+        elif isinstance(node, _FUNCTIONS):
+            queue += getattr(node, "decorator_list", ())
+            queue.append(node.args)  # their defaults; an `ast.arg` binds nothing here
+            queue += filter(None, [getattr(node, "returns", None)])
+        elif isinstance(node, ast.ClassDef):
+            queue += [*node.decorator_list, *node.bases, *node.keywords]
+        else:
+            queue += ast.iter_child_nodes(node)
+
+
 # Types --------------------------------------------------------------------------------------------
 
-_IMMUTABLE = (str, bytes, int, float, complex, bool, type(None), frozenset, range)
+IMMUTABLE = (str, bytes, int, float, complex, bool, type(None), frozenset, range)
 _IN_PLACE = words("""
 list set dict bytearray deque Counter OrderedDict defaultdict ndarray DataFrame Series Tensor
 """)
@@ -199,7 +297,9 @@ backward step zero_grad
 """)
 _SETTERS = ("set_", "add_", "remove_", "insert_", "update_", "append_", "clear_", "delete_")
 _LOOKS = ("get_", "savefig", "show", "has_", "is_", "contains", "findobj")
-_FILES = {"_io", "zipfile", "tarfile", "gzip", "tempfile", "bz2", "lzma"}
+FILES = {"_io", "zipfile", "tarfile", "gzip", "tempfile", "bz2", "lzma"}
+FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+"""Types of what is made to be called: handed on, it will be."""
 _LAZY = (types.GeneratorType, types.CoroutineType, map, filter)
 _ITSELF = (type, types.ModuleType, types.FunctionType, types.MethodType)
 _own = type.__getattribute__  # a metaclass of theirs may have another
@@ -209,19 +309,14 @@ def _classes(kind: type) -> Iterable[tuple[type, dict[str, Any]]]:
     return ((each, _own(each, "__dict__")) for each in _own(kind, "__mro__"))
 
 
-def is_array(value: Any) -> bool:
-    """Whether its parts may be copies: a frame, an array, a tensor."""
-    return module_of(type(value)) in ARRAY_MODULES
+def library_of(value: Any) -> str:
+    """The library of its type: "pandas"."""
+    return module_of(type(value))
 
 
 def is_numpy_array(value: Any) -> bool:
     """Whether slices of it are views."""
-    return module_of(type(value)) == "numpy" and _own(type(value), "__name__") == "ndarray"
-
-
-def is_immutable(value: Any) -> bool:
-    """Whether nothing changes it."""
-    return type(value) in _IMMUTABLE
+    return library_of(value) == "numpy" and _own(type(value), "__name__") == "ndarray"
 
 
 def is_module(value: Any) -> bool:
@@ -234,15 +329,15 @@ def is_changed_in_place(value: Any) -> bool:
     return _own(type(value), "__name__") in _IN_PLACE and not is_theirs(value)
 
 
-def is_changed_by(value: Any, method: str, *, is_part: bool) -> bool:
+def is_changed_by(value: Any, method: str, is_part: bool) -> bool:
     """Whether a method changes a value of this type.
 
     Parameters
     ----------
     is_part : it is a method of something inside the value
     """
-    kind, module = type(value), module_of(type(value))
-    if namespace.path_of(value) is not None or is_immutable(value) or issubclass(kind, _ITSELF):
+    kind, module = type(value), library_of(value)
+    if namespace.path_of(value) is not None or kind in IMMUTABLE or issubclass(kind, _ITSELF):
         return False
     if module in _METHODS or module in ARRAY_MODULES - {"torch", "tensorflow"}:
         return not is_part and method in _METHODS.get(module, "").split()
@@ -255,34 +350,14 @@ def is_changed_by(value: Any, method: str, *, is_part: bool) -> bool:
     return module != "builtins" and method.startswith(_SETTERS)
 
 
-def is_drawn_on(value: Any) -> bool:
-    """Whether it is a part of a figure."""
-    return module_of(type(value)) == "matplotlib"
-
-
 def is_iterator(value: Any) -> bool:
     """Whether reading it takes from it."""
     return any("__next__" in own for _, own in _classes(type(value)))
 
 
-def adds_when_read(value: Any) -> bool:
-    """Whether an index that it has not becomes one."""
-    return type(value) is defaultdict
-
-
 def is_buffer(value: Any) -> bool:
     """Whether another value may be a view of it."""
     return type(value) in (bytearray, memoryview, array) or is_numpy_array(value)
-
-
-def is_open_file(value: Any) -> bool:
-    """Whether it writes to a file."""
-    return module_of(type(value)) in _FILES
-
-
-def is_function(value: Any) -> bool:
-    """Whether it is made to be called: handed on, it will be."""
-    return type(value) in (types.FunctionType, types.MethodType, functools.partial)
 
 
 def runs_when_used(value: Any) -> bool:
@@ -346,7 +421,7 @@ def element_kind(value: Any) -> str:
         if THEIRS in kinds or len(kinds) == 1:
             return THEIRS if THEIRS in kinds else kinds.pop()
         return OWN if all(map(is_harmless, kinds)) else ""
-    return _place(value) if module_of(type(value)) in HONEST else OWN
+    return _place(value) if library_of(value) in HONEST else OWN
 
 
 def members_of(module: Any) -> dict[str, Any]:

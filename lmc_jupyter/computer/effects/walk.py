@@ -13,42 +13,37 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args
 
 from lmc_jupyter.computer.effects import calls, tables
 from lmc_jupyter.computer.effects import value as values
-from lmc_jupyter.computer.effects.scope import (
-    COMPREHENSIONS,
-    DEFINITIONS,
-    Scope,
-    bound_names,
-    global_names,
-    parameters,
-)
 from lmc_jupyter.computer.effects.value import (
+    DEFINITIONS,
     NOTHING,
     OWN,
     THEIRS,
     UNKNOWN,
     Function,
     Roots,
+    Scope,
     Value,
-    join,
+    bound_names,
+    global_names,
     mix,
+    parameters,
     short,
     source,
 )
 from lmc_jupyter.computer.languages.python_syntax import parse
 from lmc_jupyter.content.effect import Effect, EffectKind
+from lmc_jupyter.kernel.namespace import ARRAY_MODULES
 
 MAX_NODES = 100_000
 """Nodes of syntax that are read before the bodies of functions are not read once more."""
 
-_ORDER: tuple[EffectKind, ...] = (
-    "makes", "overwrites", "changes", "loses", "deletes", "writes", "renames", "removes", "network",
-    "shell", "tools", "unknown",
-)  # fmt: skip
+_MADE = tables.HONEST | {"pathlib"}
 _TOO_DEEP = "the code is too deep to be read"
 
 
@@ -62,7 +57,7 @@ def python_effects(code: str, names: Mapping[str, Any], shell: Any | None) -> tu
         return (Effect("unknown", "", _TOO_DEEP),)
     walk = Walk(names, shell)
     try:
-        walk.read(tree.body)
+        walk.branch(tree.body, walk.module, 0)
     except RecursionError:
         walk.add("unknown", "", _TOO_DEEP)
     return walk.effects()
@@ -108,29 +103,28 @@ class Walk:
             if state == "bound" and not is_theirs:
                 self.add("makes", name, "hides Python's own" if hasattr(builtins, name) else "")
             elif is_theirs:
-                self.add("overwrites" if state == "bound" else "deletes", name, self._is(name))
+                self.add(
+                    "overwrites" if state == "bound" else "deletes",
+                    name,
+                    values.describe(self.names[name]),
+                )
         for name, loses in self._changed.items():
             if name not in self._state:
-                self.add("loses" if loses else "changes", name, self._is(name))
-        return tuple(sorted(self._found.values(), key=lambda each: _ORDER.index(each.kind)))
-
-    def _is(self, name: str) -> str:
-        return values.describe(self.names[name])
+                self.add("loses" if loses else "changes", name, values.describe(self.names[name]))
+        return tuple(
+            sorted(self._found.values(), key=lambda each: get_args(EffectKind).index(each.kind))
+        )
 
     def change(self, roots: Iterable[str], *, modules: bool = False, loses: bool = False) -> None:
         """These variables are changed in place; modules are where an attribute is set."""
         for root in roots:
-            live = self.names.get(root, NOTHING)
-            if live is NOTHING or values.is_immutable(live):
+            live = self.names.get(root)
+            if type(live) in values.IMMUTABLE:
                 continue
             if modules or not values.is_module(live):  # `plt.rcParams["x"] = 1` is a setting
                 self._changed[root] = loses or self._changed.get(root, False)
 
     # Statements -----------------------------------------------------------------------------------
-
-    def read(self, body: list[ast.stmt]) -> None:
-        """Find all effects of statements of the module."""
-        self._statements(body, self.module)
 
     def read_more(self, code: str, *, apart: bool = False) -> None:
         """Code that a magic runs in the module; `apart`: in a function, as `%timeit` does."""
@@ -140,36 +134,16 @@ class Walk:
             return
         global_ = global_names(body)
         inner = Scope("function", self.module, bound_names(body) - global_, global_)
-        self._statements(body, inner if apart else self.module)
+        self.branch(body, inner if apart else self.module, 0)
 
-    def _statements(self, body: Iterable[ast.AST], scope: Scope) -> None:
+    def branch(self, body: Iterable[ast.AST], scope: Scope, depth: int = 1) -> None:
+        """Statements that may not run, or run more than once; with 0 they run once."""
         before, self._suite = self._suite, body
+        self._depth += depth
         for statement in body:
-            self._visit(statement, scope)
+            self.value(statement, scope)
+        self._depth -= depth
         self._suite = before
-
-    def _branch(self, body: Iterable[ast.AST], scope: Scope) -> None:
-        """Statements that may not run, or run more than once."""
-        self._depth += 1
-        self._statements(body, scope)
-        self._depth -= 1
-
-    def _visit(self, node: ast.AST, scope: Scope) -> None:
-        """Read a statement, or a part of one."""
-        self._nodes += 1
-        visit = _STATEMENTS.get(type(node))
-        if visit is not None:
-            visit(self, node, scope)
-            return
-        for _, part in ast.iter_fields(node):
-            if isinstance(part, list) and part and isinstance(part[0], ast.stmt):
-                self._branch(part, scope)
-                continue
-            for each in part if isinstance(part, list) else [part]:
-                if isinstance(each, ast.expr):
-                    self.value(each, scope)
-                elif isinstance(each, ast.AST):
-                    self._visit(each, scope)
 
     def _assign(self, node: ast.Assign, scope: Scope) -> None:
         is_named = all(isinstance(each, (ast.Name, ast.Attribute)) for each in node.targets)
@@ -177,12 +151,15 @@ class Walk:
         for target in node.targets:
             self.bind(target, scope, value)
 
-    def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
+    def _annassign(self, node: ast.AnnAssign, scope: Scope) -> None:
         self.value(node.annotation, scope)
         if node.value is not None:
             self.bind(node.target, scope, self.value(node.value, scope))
 
-    def _augmented(self, node: ast.AugAssign, scope: Scope) -> None:
+    def _typealias(self, node: Any, scope: Scope) -> None:
+        self.bind(node.name, scope)
+
+    def _augassign(self, node: ast.AugAssign, scope: Scope) -> None:
         added, target = self.hand_on(node.value, scope), node.target
         if not isinstance(target, ast.Name):
             self.bind(target, scope, Value(parts=added.reach))
@@ -194,13 +171,15 @@ class Walk:
             known = known._replace(parts=known.parts | added.reach)
             self._bind_name(target.id, scope, UNKNOWN if known.is_place else known)
 
-    def _loop(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
+    def _for(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
         element = self.element(self.hand_on(node.iter, scope))
         self._depth += 1
         self.bind(node.target, scope, element)
         self._depth -= 1
-        self._branch(node.body, scope)
-        self._branch(node.orelse, scope)
+        self.branch(node.body, scope)
+        self.branch(node.orelse, scope)
+
+    _asyncfor = _for
 
     def _with(self, node: ast.With | ast.AsyncWith, scope: Scope) -> None:
         for item in node.items:
@@ -208,14 +187,16 @@ class Walk:
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, scope, value)
         for statement in node.body:
-            self._visit(statement, scope)
+            self.value(statement, scope)
 
-    def _except(self, node: ast.ExceptHandler, scope: Scope) -> None:
+    _asyncwith = _with
+
+    def _excepthandler(self, node: ast.ExceptHandler, scope: Scope) -> None:
         if node.type is not None:
             self.value(node.type, scope)
         if node.name is not None:
             self._bind_name(node.name, scope, Value("Exception()"))
-        self._branch(node.body, scope)
+        self.branch(node.body, scope)
         if node.name is not None and scope.owner(node.name) is self.module:
             self._state[node.name] = ("deleted", None)
 
@@ -224,14 +205,16 @@ class Walk:
         kind = THEIRS if THEIRS in (subject.kind, self.element(subject).kind) else OWN
         self._subject = Value(kind, subject.reach, subject.reach, functions=subject.functions)
         for case in node.cases:
-            self._visit(case, scope)
+            self.value(case, scope)
 
-    def _pattern(self, node: Any, scope: Scope) -> None:
+    def _matchas(self, node: Any, scope: Scope) -> None:
         name = node.rest if isinstance(node, ast.MatchMapping) else node.name
         if name is not None:
             self._bind_name(name, scope, self._subject)
         for part in ast.iter_child_nodes(node):
-            self.value(part, scope) if isinstance(part, ast.expr) else self._visit(part, scope)
+            self.value(part, scope)
+
+    _matchstar = _matchmapping = _matchas
 
     def _delete(self, node: ast.Delete, scope: Scope) -> None:
         targets = list(node.targets)
@@ -258,7 +241,7 @@ class Walk:
             self.load_module(alias.name)
             self._bind_import(name, scope, module, sys.modules.get(module, NOTHING))
 
-    def _import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+    def _importfrom(self, node: ast.ImportFrom, scope: Scope) -> None:
         module = node.module or ""
         if node.level:
             self.add("unknown", source(node), "runs a module of yours")
@@ -294,7 +277,7 @@ class Walk:
 
     # Functions and classes ------------------------------------------------------------------------
 
-    def _define(self, node: Any, scope: Scope) -> None:
+    def _functiondef(self, node: Any, scope: Scope) -> None:
         if isinstance(node, ast.ClassDef):
             value = self._class(node, scope)
         else:
@@ -309,6 +292,8 @@ class Walk:
             self.set_attribute(node.name, value)
         self._bind_name(node.name, scope, value)
 
+    _asyncfunctiondef = _classdef = _functiondef
+
     def _class(self, node: ast.ClassDef, scope: Scope) -> Value:
         for base in node.bases:
             if self.value(base, scope).kind == THEIRS:
@@ -318,7 +303,7 @@ class Walk:
         calls.hand_on(self, self.attributes.get("__init_subclass__", UNKNOWN), ast.Name(node.name))
         inner = Scope("class", scope, bound_names(node.body), global_names(node.body))
         for statement in node.body:
-            self._visit(statement, inner)
+            self.value(statement, inner)
         for name, known in inner.known.items():
             self.set_attribute(name, known)
         return Value(functions=frozenset({Function(node, inner)}))
@@ -362,7 +347,7 @@ class Walk:
             if isinstance(each, ast.expr):
                 self._give(self.value(each, inner))
             else:
-                self._visit(each, inner)
+                self.value(each, inner)
         returned, self._returned = self._returned, before
         self._active.pop()
         self._depth -= 1
@@ -522,16 +507,19 @@ class Walk:
 
     # Expressions ----------------------------------------------------------------------------------
 
-    def value(self, node: ast.expr, scope: Scope) -> Value:
-        """Read an expression; gives what is known of its value."""
+    def value(self, node: ast.AST, scope: Scope) -> Value:
+        """Read a statement or an expression; gives what is known of its value."""
         self._nodes += 1
-        read = _EXPRESSIONS.get(type(node))
+        read = getattr(self, f"_{type(node).__name__.lower()}", None)
         if read is not None:
-            result: Value = read(self, node, scope)
-            return result
-        for part in ast.iter_child_nodes(node):
-            if isinstance(part, ast.expr):
-                self.value(part, scope)
+            return read(node, scope) or UNKNOWN
+        for _, part in ast.iter_fields(node):
+            if isinstance(part, list) and part and isinstance(part[0], ast.stmt):
+                self.branch(part, scope)
+                continue
+            for each in part if isinstance(part, list) else [part]:
+                if isinstance(each, ast.AST):
+                    self.value(each, scope)
         return UNKNOWN
 
     def hand_on(self, node: ast.expr, scope: Scope) -> Value:
@@ -540,19 +528,18 @@ class Walk:
         calls.hand_on(self, value, node)
         return value
 
-    def _name(self, node: ast.Name, scope: Scope) -> Value:
-        value = self._named(node, scope)
-        if value.kind == THEIRS and values.runs_when_used(value.live):
+    def _name(self, node: ast.Name, scope: Scope, *, is_owner: bool = False) -> Value:
+        value = self._look_up(node.id, scope)
+        if node.id == "__builtins__":
+            self.add("unknown", node.id, "may do more")
+        elif value.kind == THEIRS and not is_owner and values.runs_when_used(value.live):
             self.add("unknown", node.id, "runs code of its class")
         return value
 
-    def _named(self, node: ast.Name, scope: Scope) -> Value:
-        if node.id == "__builtins__":
-            self.add("unknown", node.id, "may do more")
-        return self._look_up(node.id, scope)
-
     def _owner(self, node: ast.expr, scope: Scope) -> Value:
-        return self._named(node, scope) if isinstance(node, ast.Name) else self.value(node, scope)
+        if isinstance(node, ast.Name):
+            return self._name(node, scope, is_owner=True)
+        return self.value(node, scope)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Value:
         return self.attribute(self._owner(node.value, scope), node.attr, node)
@@ -595,7 +582,7 @@ class Walk:
 
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         owner, index = self.value(node.value, scope), self.value(node.slice, scope)
-        if values.adds_when_read(owner.live):
+        if type(owner.live) is defaultdict:  # an index that it has not becomes one
             self.change(owner.roots)
         if owner.kind == "sys.modules":
             if isinstance(node.slice, ast.Name) or index.text is None:
@@ -650,7 +637,9 @@ class Walk:
         """Without those whose parts may be copies: frames and arrays; nor modules."""
         live = ((root, self.names.get(root)) for root in roots)
         return frozenset(
-            root for root, each in live if not values.is_array(each) and not values.is_module(each)
+            root
+            for root, each in live
+            if values.library_of(each) not in ARRAY_MODULES and not values.is_module(each)
         )
 
     def _constant(self, node: ast.Constant, _: Scope) -> Value:
@@ -659,7 +648,7 @@ class Walk:
         text = node.value if isinstance(node.value, str) else None
         return Value(f"{type(node.value).__name__}()", text=text)
 
-    def _display(self, node: Any, scope: Scope) -> Value:
+    def _tuple(self, node: Any, scope: Scope) -> Value:
         """`[a, b]`, `{"k": v}`."""
         for key in filter(None, getattr(node, "keys", ())):
             self.hand_on(key, scope)
@@ -676,52 +665,57 @@ class Walk:
         return Value(inside, parts=whole.reach, items=items if is_row else (),
                      functions=whole.functions)  # fmt: skip
 
-    def _either(self, node: ast.IfExp | ast.BoolOp, scope: Scope) -> Value:
+    _list = _set = _dict = _tuple
+
+    def _boolop(self, node: ast.IfExp | ast.BoolOp, scope: Scope) -> Value:
         if isinstance(node, ast.IfExp):
             self.value(node.test, scope)
         either = [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values
         return mix([self.value(each, scope) for each in either])
 
-    def _same(self, node: Any, scope: Scope) -> Value:
+    _ifexp = _boolop
+
+    def _await(self, node: Any, scope: Scope) -> Value:
         return (self.hand_on if isinstance(node, ast.Starred) else self.value)(node.value, scope)
 
-    def _walrus(self, node: ast.NamedExpr, scope: Scope) -> Value:
+    _starred = _await
+
+    def _namedexpr(self, node: ast.NamedExpr, scope: Scope) -> Value:
         value = self.value(node.value, scope)
         self.bind(node.target, scope.binder(), value)
         return value
 
-    def _f_string(self, node: ast.JoinedStr, scope: Scope) -> Value:
+    def _joinedstr(self, node: ast.JoinedStr, scope: Scope) -> Value:
         text = ""
         for each in node.values:
             if isinstance(each, ast.FormattedValue):
                 known = self.value(each.value, scope).text
                 if each.format_spec is not None:
                     known = self.value(each.format_spec, scope) and None
-                text += f"{{{source(each.value)}}}" if known is None else known
+                text += values.written(each.value) if known is None else known
             elif isinstance(each, ast.Constant):
                 text += str(each.value)
         return Value("str()", text=short(text))
 
-    def _binary(self, node: ast.BinOp, scope: Scope) -> Value:
+    def _binop(self, node: ast.BinOp, scope: Scope) -> Value:
         left, right = self.value(node.left, scope), self.value(node.right, scope)
-        kind = left.kind if left.kind.startswith("pathlib.") else ""
-        if isinstance(node.op, ast.Mod) and left.text is not None:
-            return Value("str()", text=left.text)
-        if isinstance(node.op, (ast.Div, ast.Add)) and left.text is not None:
-            end = f"{{{source(node.right)}}}" if right.text is None else right.text
-            whole = join(left.text, end) if isinstance(node.op, ast.Div) else left.text + end
-            return Value(kind or "str()", text=short(whole))
-        for each in (left, right):
-            if not kind and tables.module_in(each.kind, tables.HONEST):
-                kind = each.kind
-        functions = left.functions | right.functions
-        return Value(kind or OWN, parts=left.parts | right.parts, functions=functions)
+        libraries = (each.kind for each in (left, right) if tables.module_in(each.kind, _MADE))
+        kind = next(libraries, OWN)
+        if isinstance(node.op, (ast.Div, ast.Add, ast.Mod)) and left.text is not None:
+            end = values.written(node.right) if right.text is None else right.text
+            if isinstance(node.op, ast.Div):
+                return Value(left.kind, text=values.join(left.text, end))
+            end = end if isinstance(node.op, ast.Add) else ""
+            return Value(left.kind, text=short(left.text + end))
+        return Value(kind, parts=left.parts | right.parts, functions=left.functions)
 
     def _yield(self, node: Any, scope: Scope) -> Value:
         if node.value is not None:
             value = self.value(node.value, scope)
             self._give(Value(OWN, value.roots, value.reach, functions=value.functions))
         return UNKNOWN
+
+    _yieldfrom = _yield
 
     def _compare(self, node: ast.Compare, scope: Scope) -> Value:
         is_guard = isinstance(node.left, ast.Name) and node.left.id == "__name__"
@@ -732,7 +726,7 @@ class Walk:
                 self.change(value.roots)
         return UNKNOWN
 
-    def _comprehension(self, node: Any, scope: Scope) -> Value:
+    def _listcomp(self, node: Any, scope: Scope) -> Value:
         local = bound_names([each.target for each in node.generators])
         inner = Scope("comprehension", scope, local, depth=self._depth)
         for index, generator in enumerate(node.generators):
@@ -747,6 +741,8 @@ class Walk:
                 result = self.hand_on(each, inner)
         items = (result._replace(live=NOTHING, text=None),) * 2
         return Value("list()", parts=result.reach, items=items, functions=result.functions)
+
+    _setcomp = _dictcomp = _generatorexp = _listcomp
 
     def _call(self, node: ast.Call, scope: Scope) -> Value:
         callee = self._owner(node.func, scope)
@@ -781,39 +777,3 @@ def _is_basic(index: ast.expr) -> bool:
         return _is_basic(index.operand)
     is_number = isinstance(index, ast.Constant) and isinstance(index.value, int)
     return is_number or isinstance(index, ast.Slice)
-
-
-_STATEMENTS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Assign: Walk._assign,
-    ast.AnnAssign: Walk._annotated,
-    ast.AugAssign: Walk._augmented,
-    ast.ExceptHandler: Walk._except,
-    ast.Delete: Walk._delete,
-    ast.Return: Walk._return,
-    ast.Import: Walk._import,
-    ast.ImportFrom: Walk._import_from,
-    ast.Match: Walk._match,
-    **dict.fromkeys((ast.For, ast.AsyncFor), Walk._loop),
-    **dict.fromkeys((ast.With, ast.AsyncWith), Walk._with),
-    **dict.fromkeys(DEFINITIONS, Walk._define),
-    **dict.fromkeys((ast.MatchAs, ast.MatchStar, ast.MatchMapping), Walk._pattern),
-}
-_EXPRESSIONS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Name: Walk._name,
-    ast.Attribute: Walk._attribute,
-    ast.Subscript: Walk._subscript,
-    ast.Constant: Walk._constant,
-    ast.Call: Walk._call,
-    ast.Lambda: Walk._lambda,
-    ast.NamedExpr: Walk._walrus,
-    ast.JoinedStr: Walk._f_string,
-    ast.BinOp: Walk._binary,
-    ast.Compare: Walk._compare,
-    **dict.fromkeys((ast.Yield, ast.YieldFrom), Walk._yield),
-    **dict.fromkeys((ast.Starred, ast.Await), Walk._same),
-    **dict.fromkeys((ast.IfExp, ast.BoolOp), Walk._either),
-    **dict.fromkeys((ast.List, ast.Tuple, ast.Set, ast.Dict), Walk._display),
-    **dict.fromkeys(COMPREHENSIONS, Walk._comprehension),
-}
-if sys.version_info >= (3, 12):
-    _STATEMENTS[ast.TypeAlias] = lambda walk, node, scope: walk.bind(node.name, scope)
