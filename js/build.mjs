@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 
 import { buildLab } from "./build-lab.mjs";
+import { MARKED_READER } from "./marked-reader.mjs";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const STATIC = join(HERE, "..", "lmc_jupyter", "static");
@@ -27,40 +28,6 @@ const COMMON = {
   legalComments: "none",
   charset: "utf8",
   logLevel: "warning",
-};
-
-/**
- * Of marked only the reader of GitHub's dialect, which is the one that we read: its HTML writer and
- * its global instance, and the rules of three other dialects, are two fifths of it. The file is cut
- * before the instance, and at each other dialect; what is then unused falls away.
- */
-const MARKED_READER = {
-  name: "marked-reader",
-  setup(build) {
-    build.onLoad({ filter: /marked\.esm\.js$/ }, async ({ path }) => {
-      let text = await readFile(path, "utf8");
-      const find = (pattern) => {
-        const found = pattern.exec(text);
-        if (!found) throw new Error("build.mjs: marked has changed its shape; look at MARKED_READER");
-        return found;
-      };
-      const names = ["Lexer", "Tokenizer"].map((name) => find(new RegExp(`[\\w$]+ as ${name}\\b`))[0]);
-      text = text.slice(0, find(/var \w+=new \w+;function \w+\(\w+,\w+\)\{return \w+\.parse\(/).index);
-      const [tables, block, gfmBlock, pedanticBlock, inline, gfmInline, breaks, pedanticInline] = find(
-        /(\w+)=\{normal:\w+,gfm:(\w+),pedantic:(\w+)\},(\w+)=\{normal:\w+,gfm:(\w+),breaks:(\w+),pedantic:(\w+)\}/,
-      );
-      text = text.replace(tables, `${block}={gfm:${gfmBlock}},${inline}={gfm:${gfmInline}}`);
-      for (const name of [pedanticBlock, breaks, pedanticInline]) {
-        text = text.replace(find(new RegExp(`,${name}=\\{\\.\\.\\.\\w+,[^]*?\\.getRegex\\(\\)\\}(?=,)`))[0], "");
-      }
-      for (const [option, value] of [["pedantic", false], ["breaks", false], ["gfm", true]]) {
-        text = text.replaceAll(`this.options.${option}`, `${value}`);
-      }
-      const [, edit] = find(/function (\w+)\(\w+,\w+=""\)\{let \w+=typeof \w+=="string"/);
-      text = text.replace(new RegExp(`(?<=[=:])${edit}\\(`, "g"), `/* @__PURE__ */${edit}(`);
-      return { contents: `${text}export{${names.join(",")}};`, loader: "js" };
-    });
-  },
 };
 
 /** KaTeX's style sheet for our formulas only, without its fonts, which come with the first formula. */

@@ -1,0 +1,4 @@
+import type { Plugin } from "esbuild";
+
+/** A plugin of esbuild. */
+export const MARKED_READER: Plugin;
