@@ -17,7 +17,7 @@ import { readEnterSends, writeEnterSends } from "./panel/enter";
 import { useCardFocus } from "./panel/focus";
 import { Head } from "./panel/head";
 import { History } from "./panel/history";
-import { Icon } from "./panel/icons";
+import { Icon, IconButton } from "./panel/icons";
 import { InputCard } from "./panel/input";
 import { Queue } from "./panel/queue";
 import { LedgerLine, useLedger } from "./panel/ledger";
@@ -320,15 +320,12 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
             </div>
           ) : null}
           {!following && !empty ? (
-            <button
-              type="button"
-              class="lmc-iconbutton lmc-to-end"
-              aria-label={WORDS.toEnd}
-              title={WORDS.toEnd}
+            <IconButton
+              label={WORDS.toEnd}
+              icon="down"
+              css="lmc-to-end"
               onClick={() => list.current?.toEnd()}
-            >
-              <Icon name="down" />
-            </button>
+            />
           ) : null}
         </div>
         {state.state === "waiting" && state.where === "cell" ? (
@@ -373,15 +370,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
                 {stretches(problem || (notice?.text ?? "")).map(({ text, code }) => (code ? <code>{text}</code> : text))}
               </p>
               {problem ? null : (
-                <button
-                  type="button"
-                  class="lmc-iconbutton"
-                  aria-label={WORDS.dismiss}
-                  title={WORDS.dismiss}
-                  onClick={() => setNotice(null)}
-                >
-                  <Icon name="close" />
-                </button>
+                <IconButton label={WORDS.dismiss} icon="close" onClick={() => setNotice(null)} />
               )}
             </div>
           ) : null}

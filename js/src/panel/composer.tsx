@@ -13,7 +13,7 @@ import { size, WORDS } from "../words";
 import { readFiles, room, type Attached } from "./attach";
 import { sentenceOf, useShared } from "./context";
 import { documentAt } from "./document";
-import { Icon } from "./icons";
+import { Icon, IconButton } from "./icons";
 import { moveActive, OptionList, type Option } from "./popup";
 import { useMicrophone } from "./recorder";
 import { Unseen } from "./unseen";
@@ -318,18 +318,14 @@ export function Composer({ busy, enterSends, send, handle, read, id, left, stop 
                 <span class="lmc-chip-name">{one.name}</span>
               )}
               <span class="lmc-chip-size">{size(one.bytes)}</span>
-              <button
-                type="button"
-                class="lmc-iconbutton"
-                aria-label={WORDS.remove(one.name)}
-                title={WORDS.remove(one.name)}
+              <IconButton
+                label={WORDS.remove(one.name)}
+                icon="close"
                 onClick={() => {
                   setAttached((now) => now.filter((other) => other !== one));
                   area.current?.focus();
                 }}
-              >
-                <Icon name="close" />
-              </button>
+              />
             </li>
           ))}
         </ul>
@@ -355,15 +351,7 @@ export function Composer({ busy, enterSends, send, handle, read, id, left, stop 
         onBlur={close}
       />
       <div class="lmc-composer-row">
-        <button
-          type="button"
-          class="lmc-iconbutton"
-          aria-label={WORDS.attach}
-          title={WORDS.attach}
-          onClick={() => picker.current?.click()}
-        >
-          <Icon name="attach" />
-        </button>
+        <IconButton label={WORDS.attach} icon="attach" onClick={() => picker.current?.click()} />
         <input
           ref={picker}
           type="file"

@@ -12,6 +12,8 @@ import type { Conversation, Happening } from "../conversation";
 import type { Transport } from "../transport";
 import { WORDS } from "../words";
 
+export { sentenceOf } from "../render/rendering";
+
 export interface Shared {
   conversation: Conversation;
   transport: Transport;
@@ -41,10 +43,6 @@ export function useHappenings(conversation: Conversation, ...kinds: Happening["k
       if (kinds.includes(happening.kind)) again((n) => n + 1);
     });
   }, [conversation]);
-}
-
-export function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** To the clipboard, by the way that this browser and page allow. */

@@ -10,7 +10,7 @@ import { useRef } from "preact/hooks";
 import { WORDS } from "../words";
 import { sentenceOf, useHappenings, useShared } from "./context";
 import { FORMATS, openFile, saveAs } from "./files";
-import { Icon } from "./icons";
+import { Icon, IconButton } from "./icons";
 import { Menu } from "./menu";
 
 interface Props {
@@ -55,16 +55,13 @@ export function Head({ busy, empty, history, fresh, opened }: Props): VNode {
         <Icon name="history" />
         <span>{title}</span>
       </button>
-      <button
-        type="button"
-        class="lmc-iconbutton"
-        aria-label={WORDS.newChat}
+      <IconButton
+        label={WORDS.newChat}
+        icon="plus"
         title={WORDS.newChatHint}
         disabled={busy || empty}
         onClick={fresh}
-      >
-        <Icon name="plus" />
-      </button>
+      />
       <Menu
         label={WORDS.files}
         icon="save"

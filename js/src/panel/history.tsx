@@ -11,7 +11,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ConversationEntry } from "../protocol";
 import { when, WORDS } from "../words";
 import { sentenceOf, useShared } from "./context";
-import { Icon, type IconName } from "./icons";
+import { IconButton, type IconName } from "./icons";
 import { Layer } from "./popup";
 
 const PAGE = 50;
@@ -276,16 +276,13 @@ interface LineProps {
 function Line({ one, found, tab, open, fork, ask }: LineProps): VNode {
   const title = one.title || WORDS.untitled;
   const button = (label: string, icon: IconName, act: () => void) => (
-    <button
-      type="button"
-      class="lmc-iconbutton"
+    <IconButton
+      label={WORDS.ofKept(label, title)}
+      icon={icon}
       tabIndex={tab}
-      aria-label={WORDS.ofKept(label, title)}
       title={label}
       onClick={act}
-    >
-      <Icon name={icon} />
-    </button>
+    />
   );
   return (
     <>

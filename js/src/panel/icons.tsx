@@ -4,7 +4,7 @@
  * One rule: an icon is never the only name of a button; who uses one gives the button a label.
  */
 
-import type { VNode } from "preact";
+import type { ButtonHTMLAttributes, VNode } from "preact";
 
 import { el } from "../render/rendering";
 
@@ -52,7 +52,17 @@ export function Icon({ name }: { name: IconName }): VNode {
   );
 }
 
-/** The same outside of Preact. */
+/** A button that is an icon: the label is read aloud, and is the tooltip where `title` is no other. */
+export function IconButton(props: ButtonHTMLAttributes & { label: string; icon: IconName; css?: string }): VNode {
+  const { label, icon, css, ...more } = props;
+  return (
+    <button type="button" class={`lmc-iconbutton ${css ?? ""}`} aria-label={label} title={label} {...more}>
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+/** An icon outside of Preact. */
 export function icon(name: IconName): SVGElement {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("class", "lmc-icon");

@@ -14,7 +14,7 @@ import { count, WORDS } from "../words";
 import { SEES } from "./acts";
 import { sentenceOf, type Shared } from "./context";
 import { documentAt, tagHidden } from "./document";
-import { Icon, type IconName } from "./icons";
+import { Icon, IconButton, type IconName } from "./icons";
 
 const AFTER_MS = 120;
 const POINTER = /@\w+(?:[ \t]+\d+)?/g;
@@ -239,9 +239,7 @@ function Row({ part, goes, isPinned, tick, pin, hide }: RowProps): VNode {
     </>
   );
   const tool = (label: string, icon: IconName, act: () => void, more: { [name: string]: boolean } = {}) => (
-    <button type="button" class="lmc-iconbutton" aria-label={`${label}: ${title}`} title={label} onClick={act} {...more}>
-      <Icon name={icon} />
-    </button>
+    <IconButton label={`${label}: ${title}`} icon={icon} title={label} onClick={act} {...more} />
   );
   return (
     <li data-goes={goes}>

@@ -8,8 +8,9 @@
 import type { ComponentChildren, RefObject, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
+import { focusIn } from "../render/rendering";
 import { WORDS } from "../words";
-import { Icon } from "./icons";
+import { IconButton } from "./icons";
 
 export interface Option {
   key: string;
@@ -107,8 +108,7 @@ const FOCUSABLE =
 export function Layer({ label, close, children, kind, after }: LayerProps): VNode {
   const layer = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    const root = layer.current?.getRootNode();
-    const before = root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
+    const before = focusIn(layer.current);
     const first = layer.current?.querySelector<HTMLElement>("[data-focus]");
     (first ?? layer.current?.querySelector<HTMLElement>(".lmc-layer-close"))?.focus();
     return () => {
@@ -123,10 +123,8 @@ export function Layer({ label, close, children, kind, after }: LayerProps): VNod
       close();
     } else if (event.key === "Tab" && layer.current) {
       const all = [...layer.current.querySelectorAll<HTMLElement>(FOCUSABLE)];
-      const root = layer.current.getRootNode();
-      const activeElement = root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
       const edge = event.shiftKey ? all[0] : all[all.length - 1];
-      if (activeElement !== edge) return;
+      if (focusIn(layer.current) !== edge) return;
       event.preventDefault();
       (event.shiftKey ? all[all.length - 1] : all[0])?.focus();
     }
@@ -141,15 +139,7 @@ export function Layer({ label, close, children, kind, after }: LayerProps): VNod
       onKeyDown={onKeyDown}
       onClick={(event) => event.target === event.currentTarget && close()}
     >
-      <button
-        type="button"
-        class="lmc-iconbutton lmc-layer-close"
-        aria-label={WORDS.close}
-        title={WORDS.close}
-        onClick={close}
-      >
-        <Icon name="close" />
-      </button>
+      <IconButton label={WORDS.close} icon="close" css="lmc-layer-close" onClick={close} />
       {children}
     </div>
   );

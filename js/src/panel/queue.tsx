@@ -10,7 +10,7 @@ import { useRef, useState } from "preact/hooks";
 import type { Queued, ToKernel } from "../protocol";
 import { WORDS } from "../words";
 import { sentenceOf, useHappenings, useShared } from "./context";
-import { Icon, type IconName } from "./icons";
+import { IconButton, type IconName } from "./icons";
 
 type Change = Extract<ToKernel, { kind: "queue" }>;
 
@@ -83,9 +83,7 @@ function QueueEntry({ entry, at, busy, change }: EntryProps): VNode {
     );
   }
   const button = (label: string, icon: IconName, content: Change) => (
-    <button type="button" class="lmc-iconbutton" aria-label={label} title={label} onClick={() => void change(content)}>
-      <Icon name={icon} />
-    </button>
+    <IconButton label={label} icon={icon} onClick={() => void change(content)} />
   );
   return (
     <li>

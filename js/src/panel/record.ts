@@ -5,6 +5,7 @@
  * does. The sound stays in the page until the person sends it.
  */
 
+import { sentenceOf } from "../render/rendering";
 import { WORDS } from "../words";
 
 export const RATE = 16_000;
@@ -78,7 +79,7 @@ function whyNot(error: unknown): string {
   if (name === "NotAllowedError" || name === "SecurityError") return WORDS.micDenied;
   if (name === "NotFoundError" || name === "OverconstrainedError") return WORDS.micMissing;
   if (name === "NotReadableError" || name === "AbortError") return WORDS.micBusy;
-  return WORDS.micFailed(error instanceof Error ? error.message : String(error));
+  return WORDS.micFailed(sentenceOf(error));
 }
 
 async function wavOf(recorded: Blob): Promise<File> {

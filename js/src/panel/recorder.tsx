@@ -9,7 +9,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { span, WORDS } from "../words";
 import { sentenceOf, useShared } from "./context";
-import { Icon } from "./icons";
+import { IconButton } from "./icons";
 import { BYTES_A_SECOND, MOST_SECONDS, Recording } from "./record";
 
 /** "asking": the browser asks whether it may. */
@@ -89,16 +89,12 @@ export function useMicrophone({ attach, back, room }: Place): Microphone {
   };
 
   const button = (
-    <button
-      type="button"
-      class="lmc-iconbutton"
-      aria-label={WORDS.record}
-      title={WORDS.record}
+    <IconButton
+      label={WORDS.record}
+      icon="microphone"
       disabled={stage !== "off"}
       onClick={() => void begin()}
-    >
-      <Icon name="microphone" />
-    </button>
+    />
   );
   const row =
     stage === "on" || stage === "ending" ? (

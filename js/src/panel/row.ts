@@ -11,7 +11,7 @@ import type { InsertCell, MessageRecord, Names, Rating, ReplaceCell, Taken, Turn
 import { begin, whole, type Host, type Rendering } from "../render";
 import { isFrame } from "../render/code";
 import { visible } from "../render/hidden";
-import { el } from "../render/rendering";
+import { el, focusIn } from "../render/rendering";
 import { headOf } from "../stream";
 import type { ShowWidget } from "../widgets";
 import { FATES, span, WORDS } from "../words";
@@ -248,7 +248,7 @@ export class Row {
     const { names } = this.entry.record;
     if (names === this.#names?.said) return;
     const before = this.#names?.node;
-    const hasFocus = before?.contains(focusOf(this.node)) ?? false;
+    const hasFocus = before?.contains(focusIn(this.node)) ?? false;
     before?.remove();
     this.#names = null;
     if (names === undefined) return;
@@ -411,9 +411,4 @@ function blockName(message: Message): string {
   if (isProposal(message)) return WORDS.proposal(cell);
   const isTable = role === "computer" && format === "html" && typeof content === "string" && DATA_FRAME.test(content);
   return isTable ? WORDS.table : visible(canonical(format ?? "code"));
-}
-
-function focusOf(node: Node): Element | null {
-  const tree = node.getRootNode();
-  return tree instanceof Document || tree instanceof ShadowRoot ? tree.activeElement : null;
 }

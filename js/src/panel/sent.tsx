@@ -11,7 +11,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Request, Turn } from "../protocol";
 import { dollars, short, span, WORDS } from "../words";
 import { copy, sentenceOf, useShared } from "./context";
-import { Icon } from "./icons";
+import { IconButton } from "./icons";
 import { Layer } from "./popup";
 
 export function Sent({ turn, close }: { turn: string; close(): void }): VNode {
@@ -81,15 +81,7 @@ function OneRequest({ request, number, of }: { request: Request; number: number;
         <button type="button" class="lmc-link" aria-pressed={raw} onClick={() => setRaw(!raw)}>
           {WORDS.sentRaw}
         </button>
-        <button
-          type="button"
-          class="lmc-iconbutton"
-          aria-label={WORDS.copyRequest}
-          title={WORDS.copyRequest}
-          onClick={press}
-        >
-          <Icon name={copied ? "check" : "copy"} />
-        </button>
+        <IconButton label={WORDS.copyRequest} icon={copied ? "check" : "copy"} onClick={press} />
       </div>
       {raw ? (
         <pre tabIndex={0}>{request.body}</pre>

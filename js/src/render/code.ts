@@ -9,7 +9,7 @@ import { canonical, type Chunk } from "../lmc";
 import { Frames } from "./frames";
 import { highlight, plain, whenColoured, type Lines } from "./highlight";
 import { libraries, withLibraries } from "./libraries";
-import { button, count, el, leftOut, scrolls, sentence, type Host, type Rendering } from "./rendering";
+import { button, count, el, leftOut, scrolls, sentence, sentenceOf, type Host, type Rendering } from "./rendering";
 import { Sandbox, type Options } from "./sandbox";
 
 /** Longer code is plain while it streams, and coloured at its end. */
@@ -293,7 +293,7 @@ class ShownRendering implements Rendering {
     try {
       page = await withLibraries(content, this.#host);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = sentenceOf(error);
       place.replaceChildren(sentence(`This chart cannot be drawn here: ${why}`));
       return;
     }

@@ -7,7 +7,7 @@
 
 import type { Chunk } from "../lmc";
 import { Frames } from "./frames";
-import { button, count, el, leftOut, scrolls, sentence, type Host, type Rendering } from "./rendering";
+import { button, count, el, leftOut, scrolls, sentence, sentenceOf, type Host, type Rendering } from "./rendering";
 import { Terminal, type Run } from "./terminal";
 
 /** About so many characters are kept of the head, and of the tail. */
@@ -213,7 +213,7 @@ class ConsoleRendering implements Rendering {
       scrolls(box, "The whole output");
       box.focus({ preventScroll: true });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = sentenceOf(error);
       box.replaceChildren(sentence(`The whole output could not be fetched: ${why}`));
     }
   }

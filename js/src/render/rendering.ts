@@ -71,6 +71,17 @@ export function scrolls(node: HTMLElement, label: string): void {
   node.setAttribute("aria-label", label);
 }
 
+/** What an error says. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What has the focus in the tree of this node: that of the page, or of a shadow root. */
+export function focusIn(node: Node | null | undefined): Element | null {
+  const tree = node?.getRootNode();
+  return tree instanceof Document || tree instanceof ShadowRoot ? tree.activeElement : null;
+}
+
 /** 1234567 -> "1,234,567" */
 export function count(number: number): string {
   return number.toLocaleString("en-US");
