@@ -69,6 +69,7 @@ class Turn:
     cut: str = "word"
     finish: str | None = None  # default: stop, or tool_calls
     usage: tuple[int, int] | None = (11, 7)
+    cached: int = 0
 
     def __init__(self, *parts: Part, **options: Any) -> None:
         self.parts = parts
@@ -294,6 +295,7 @@ class ModelServer:
                 "prompt_tokens": prompt,
                 "completion_tokens": completion,
                 "total_tokens": prompt + completion,
+                "prompt_tokens_details": {"cached_tokens": answer.cached},
             }
             data = json.loads(event({})[6:])
             writer.write(

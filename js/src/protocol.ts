@@ -71,6 +71,10 @@ export interface Turn {
   seconds: number;
   prompt_tokens: number | null;
   completion_tokens: number | null;
+  /** Those of the prompt that the provider read from its cache. */
+  cached_tokens: number | null;
+  /** Tokens by our own count, where the provider did not say them. */
+  estimate: number | null;
   /** US dollars; null where the price is not known. */
   cost: number | null;
   /** How many requests the model got; `sent` shows them. */
@@ -515,6 +519,10 @@ export interface Request {
   seconds: number;
   prompt_tokens: number | null;
   completion_tokens: number | null;
+  /** Those of the prompt that the provider read from its cache. */
+  cached_tokens: number | null;
+  /** Tokens by our own count, where the provider did not say them. */
+  estimate: number | null;
   cost: number | null;
 }
 

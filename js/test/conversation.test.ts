@@ -60,6 +60,8 @@ const turn = (id: string, at: number, more: Partial<Turn> = {}): Turn => ({
   seconds: 0,
   prompt_tokens: null,
   completion_tokens: null,
+  cached_tokens: null,
+  estimate: null,
   cost: null,
   requests: 0,
   left_out: "",

@@ -19,6 +19,8 @@ const TURN: Turn = {
   seconds: 1,
   prompt_tokens: 1,
   completion_tokens: 1,
+  cached_tokens: null,
+  estimate: null,
   cost: null,
   requests: 1,
   left_out: "",

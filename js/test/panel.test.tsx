@@ -23,6 +23,8 @@ const turn = (id: string, at: number, more: Partial<Turn> = {}): Turn => ({
   seconds: 3.2,
   prompt_tokens: 1_200,
   completion_tokens: 34,
+  cached_tokens: null,
+  estimate: null,
   cost: 0.0012,
   requests: 1,
   left_out: "",
@@ -1219,12 +1221,15 @@ describe("the end of a turn", () => {
   it("says what it took, and only the last one can be asked again or taken back", async () => {
     await open({
       records: [said("user", "a"), said("assistant", "b"), said("user", "c"), said("assistant", "d")],
-      turns: [turn("t1", 0), turn("t2", 2, { cost: null, prompt_tokens: 5, completion_tokens: 6 })],
+      turns: [
+        turn("t1", 0, { cached_tokens: 1_000 }),
+        turn("t2", 2, { cost: null, prompt_tokens: 5, completion_tokens: 6, estimate: 1_189 }),
+      ],
     });
     const footers = page.all(".lmc-turn");
     expect(footers.map((footer) => footer.querySelector(".lmc-turn-facts")?.textContent)).toEqual([
-      "1.2k tokens · $0.0012 · 3.2 s",
-      "11 tokens · 3.2 s",
+      "1.2k tokens (from the server, 1.0k of them cached) · $0.0012 · 3.2 s",
+      "about 1.2k tokens (estimated) · 3.2 s",
     ]);
     expect(footers[0]?.previousElementSibling?.textContent).toContain("b");
     expect(page.buttons("Ask again")).toHaveLength(1);
@@ -1261,7 +1266,7 @@ describe("the end of a turn", () => {
     }));
     const body = '{\n  "messages": ["<script>alert(1)</script>"]\n}';
     const sent: Request[] = [
-      { model: "openai/x", body, messages: MESSAGES, seconds: 1.5, prompt_tokens: 10, completion_tokens: 2, cost: null },
+      { model: "openai/x", body, messages: MESSAGES, seconds: 1.5, prompt_tokens: 10, completion_tokens: 2, cached_tokens: null, estimate: null, cost: null },
     ];
     page.kernel.answers.set("sent", () => ({ ok: true, value: sent }));
     page.button("What was sent").focus();
@@ -1277,7 +1282,7 @@ describe("the end of a turn", () => {
     expect(dialog.querySelector("pre")?.textContent).toBe(body);
     expect(dialog.querySelector("details")).toBeNull();
     expect(dialog.querySelector("script")).toBeNull();
-    expect(dialog.textContent).toContain("openai/x · 12 tokens · 1.5 s");
+    expect(dialog.textContent).toContain("openai/x · 12 tokens (from the server) · 1.5 s");
     expect(document.activeElement).toBe(page.button("Close"));
     await page.key("Escape", {}, page.button("Close"));
     expect(page.root.querySelector("[role=dialog]")).toBeNull();
@@ -1340,7 +1345,7 @@ describe("structure for everybody", () => {
     await open(CHAT);
     page.kernel.answers.set("sent", () => ({
       ok: true,
-      value: [{ model: "m", body: "{}", messages: [{ role: "user", text: "a\nb" }], seconds: 1, prompt_tokens: 1, completion_tokens: 1, cost: 1 }],
+      value: [{ model: "m", body: "{}", messages: [{ role: "user", text: "a\nb" }], seconds: 1, prompt_tokens: 1, completion_tokens: 1, cached_tokens: null, estimate: null, cost: 1 }],
     }));
     await page.press("What was sent");
     await check();

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from lmc_jupyter.lmc import Message
 
@@ -48,6 +48,23 @@ class OwnCell:
     error: str = ""
 
 
+class RequestRecord(NamedTuple):
+    """What a request took: tokens sent and received, US dollars, seconds.
+
+    Parameters
+    ----------
+    cached : tokens of those sent that the provider read from its cache
+    estimate : tokens by our own count, where the provider did not say them
+    """
+
+    sent: int | None
+    received: int | None
+    cost: float | None
+    seconds: float
+    cached: int | None
+    estimate: int | None
+
+
 @dataclass(frozen=True)
 class TurnRecord:
     """What a turn took, as it stays when its kernel is gone.
@@ -56,7 +73,6 @@ class TurnRecord:
     ----------
     said : the ids of the messages of its question; without one of its own, none
     anchor : the id of the message that it begins at
-    requests : of each its tokens, sent and received, its US dollars and its seconds
     """
 
     where: str
@@ -64,7 +80,7 @@ class TurnRecord:
     seconds: float
     said: tuple[str, ...]
     anchor: str | None
-    requests: tuple[tuple[int | None, int | None, float | None, float], ...]
+    requests: tuple[RequestRecord, ...]
     left_out: str
 
 

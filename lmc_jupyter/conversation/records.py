@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lmc_jupyter.conversation import Action, Conversation, TurnRecord
+from lmc_jupyter.conversation import Action, Conversation, RequestRecord, TurnRecord
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import Message
 
@@ -299,13 +299,16 @@ def _read_turn(record: dict[str, Any]) -> TurnRecord:
     )
 
 
-def _read_request(value: Any) -> tuple[int | None, int | None, float | None, float]:
-    sent, received, cost, seconds = value
-    return (
+def _read_request(value: Any) -> RequestRecord:
+    sent, received, cost, seconds, *rest = value
+    cached, estimate = rest or (None, None)  # older files do not have them
+    return RequestRecord(
         None if sent is None else _count(sent),
         None if received is None else _count(received),
         None if cost is None else _amount(cost),
         _amount(seconds),
+        None if cached is None else _count(cached),
+        None if estimate is None else _count(estimate),
     )
 
 

@@ -22,7 +22,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from lmc_jupyter.conversation import Action, Conversation, records
+from lmc_jupyter.conversation import Action, Conversation, RequestRecord, records
 from lmc_jupyter.conversation.conversations import (
     ConversationEntry,
     Conversations,
@@ -537,7 +537,14 @@ def _describe_turn(turn: Turn) -> dict[str, Any]:
         "said": [each.id for each in turn.said],
         "anchor": turn.anchor,
         "requests": [
-            [each.prompt_tokens, each.completion_tokens, each.cost, round(each.seconds, 3)]
+            RequestRecord(
+                each.prompt_tokens,
+                each.completion_tokens,
+                each.cost,
+                round(each.seconds, 3),
+                each.cached_tokens,
+                each.estimate,
+            )
             for each in turn.requests
         ],
         "left_out": turn.left_out,

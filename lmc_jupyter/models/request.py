@@ -50,6 +50,8 @@ class Request:
         self.cached_tokens: int | None = None
         """Tokens of the prompt that came from the provider's cache; None where it does not say."""
         self.completion_tokens: int | None = None
+        self.estimate: int | None = None
+        """Tokens of prompt and reply by our own count, where the provider did not say them."""
         self.cost: float | None = None
         """US dollars; None where the price is not known."""
         self.left_out = ""
@@ -129,6 +131,23 @@ class Request:
     def drop_body(self) -> None:
         """Remove the body, and keep the counts."""
         self._data = None
+
+
+def describe_tokens(counted: int, cached: int, estimate: int) -> str:
+    """One figure for a person, and where it is from; "" for none.
+
+    Parameters
+    ----------
+    counted : tokens by the provider's word
+    cached : those of them that it read from its cache
+    estimate : tokens by our own count, of what the provider did not count
+    """
+    if estimate:
+        return f"about {int(float(f'{counted + estimate:.2g}')):,} tokens (estimated)"
+    if not counted:
+        return ""
+    from_cache = f", {cached:,} of them cached" if cached else ""
+    return f"{counted:,} tokens (from the server{from_cache})"
 
 
 def _unknown() -> float | None:

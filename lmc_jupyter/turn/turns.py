@@ -69,11 +69,12 @@ class Turn:
         """A turn of an earlier kernel; the bodies of its requests are gone."""
         turn = cls(record.where, record.model, said, record.anchor)
         turn.over, turn._clock = True, (record.seconds, None)
-        for sent, received, cost, seconds in record.requests:
+        for sent, received, cost, seconds, cached, estimate in record.requests:
             request = Request(record.model, {})
             request.drop_body()
             request.seconds, request.cost = seconds, cost
             request.prompt_tokens, request.completion_tokens = sent, received
+            request.cached_tokens, request.estimate = cached, estimate
             turn.requests.append(request)
         if turn.requests:
             turn.requests[-1].left_out = record.left_out
@@ -97,6 +98,16 @@ class Turn:
     def completion_tokens(self) -> int | None:
         """Of all its requests, as far as they were counted; None when none was."""
         return _sum(each.completion_tokens for each in self.requests)
+
+    @property
+    def cached_tokens(self) -> int | None:
+        """Those of the prompts that came from the provider's cache; None where it does not say."""
+        return _sum(each.cached_tokens for each in self.requests)
+
+    @property
+    def estimate(self) -> int | None:
+        """Tokens by our own count of requests that the provider did not count; None for none."""
+        return _sum(each.estimate for each in self.requests)
 
     @property
     def cost(self) -> float | None:

@@ -217,6 +217,7 @@ class Counted(ScriptedModel):
         self.record(request)
         yield from super().respond(messages)
         request.left_out = "The first message was left out."
+        request.cached_tokens = 60
         request.end(70, 8, 0.25)
 
 
@@ -237,6 +238,7 @@ def test_what_a_turn_took_outlives_its_kernel_and_its_question_can_be_asked_agai
     assert (turn.where, turn.model) == (before.where, before.model)
     assert turn.seconds == pytest.approx(before.seconds, abs=0.001)
     assert (turn.prompt_tokens, turn.completion_tokens, turn.cost) == (140, 16, 0.5)
+    assert (turn.cached_tokens, turn.estimate) == (120, None)
     assert turn.left_out == "The first message was left out."
     assert [each.body for each in turn.requests] == [NO_BODY, NO_BODY]
     assert another.journal.cost == 0.75, "a turn that was undone was paid all the same"
@@ -261,7 +263,8 @@ def test_a_turn_that_says_nothing_is_no_good_line(change):
     good, bad = records.Fold(), records.Fold()
     assert good.take(head)
     assert good.take({"n": 1, "kind": "turn", **turn})
-    assert good.conversation.turns[0].requests == ((1, None, 0.5, 1.0),)
+    [request] = good.conversation.turns[0].requests
+    assert request == (1, None, 0.5, 1.0, None, None), "a line of an older version"
     assert bad.take(head)
     assert not bad.take({"n": 1, "kind": "turn", **turn, **change})
 

@@ -202,7 +202,7 @@ class Paid(ScriptedModel):
 def test_the_record_says_what_all_requests_of_the_answer_took():
     model = Paid([code("1", end=True)], [said("Done.")], [ModelError("no")])
     page, session = answer(model, PYTHON, ask=lambda _: "y")
-    assert "2,400 tokens · $0.000040" in page.text()
+    assert "2,400 tokens (from the server) · $0.000040" in page.text()
     again = Page()
     with pytest.raises(ModelError):
         play(session.ask("Go."), CellView(session, again))

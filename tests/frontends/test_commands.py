@@ -20,6 +20,8 @@ from lmc_jupyter.frontends.magic.commands import CELL_OPTIONS, COMMANDS
 from lmc_jupyter.frontends.magic.commands.conversation import saved_conversations
 from lmc_jupyter.frontends.magic.commands.table import Prefix
 from lmc_jupyter.frontends.magic.current import current_magics
+from lmc_jupyter.models.budget import Tokens, Window
+from lmc_jupyter.models.request import Request
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -507,6 +509,32 @@ def test_tokens_and_cost_are_told(cells):
     cells("%lmc config max_cost none")
     assert "max_cost)" not in cells("%lmc cost")
     assert "does not tell how many tokens" in str(cells.refused("%lmc tokens"))
+
+
+class Counting(ScriptedModel):
+    """Says what its window holds; its server says what a request took."""
+
+    def with_record(self, record):
+        self.record = record
+        return self
+
+    def respond(self, messages):
+        request = Request("m", {})
+        self.record(request)
+        yield from super().respond(messages)
+        request.cached_tokens = 1000
+        request.end(1200, 34, None)
+
+    def tokens(self, messages, brief):
+        return Tokens(Window(8192, "default", 2048), 1, 1, 1, 1, "roughly")
+
+
+def test_tokens_says_what_the_last_request_took_by_the_servers_word(cells):
+    current_session().choose_model(Counting([said("Well.")]))
+    assert "The last request" not in cells("%lmc tokens")
+    cells("%%lmc\nGo.")
+    last = cells("%lmc tokens").splitlines()[-1]
+    assert "1,234 tokens (from the server, 1,000 of them cached)" in last
 
 
 def test_where_there_is_nothing_to_do_that_is_said(cells):

@@ -45,6 +45,7 @@ from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import Offer, request, suggest
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.litellm import Limits, LiteLLMModel, completion, worker_process
+from lmc_jupyter.models.request import Request
 from lmc_jupyter.stream import Assembler, delimit
 
 FENCED = "Let me see.\n\n```python\nx = {'a': 1}\nprint(x)\n```\n\nThat was it."
@@ -344,12 +345,46 @@ def test_the_time_of_a_request_is_without_that_of_its_reader(
     assert 0 < kept[0].seconds < 3600
 
 
-def test_what_is_not_counted_is_not_guessed(model_server: ModelServer) -> None:
-    model_server.turns = [Turn(text("ok"), usage=None)]
+OWN_PRICE = {"input_cost_per_token": 1.0, "output_cost_per_token": 10.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "cost"),
+    [
+        ({}, 200 * 0.15e-6 + 800 * 0.075e-6 + 100 * 0.6e-6),  # by LiteLLM's list
+        (OWN_PRICE, 2000.0),
+        ({**OWN_PRICE, "cache_read_input_token_cost": 0.1}, 200 + 80 + 1000),
+    ],
+)
+def test_what_came_from_a_cache_is_cheaper(
+    model_server: ModelServer, options: dict[str, float], cost: float
+) -> None:
+    model_server.turns = [Turn(text("ok"), usage=(1000, 100), cached=800)]
+    model = LiteLLMModel("openai/gpt-4o-mini", api_base=model_server.base, api_key=KEY, **options)
+    sent: list[Request] = []
+    read(model.with_record(sent.append).respond(ask()))
+    assert sent[0].cost == pytest.approx(cost)
+    assert (sent[0].cached_tokens, sent[0].estimate) == (800, None)
+
+
+def test_what_is_not_counted_is_an_estimate_and_no_cost(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("ok " * 400), usage=None)]
     model = model_at(model_server)
-    read(model.respond(ask()))
+    sent: list[Request] = []
+    read(model.with_record(sent.append).respond(ask()))
     assert model.usage is not None
     assert (model.usage.prompt_tokens, model.usage.cost) == (None, None)
+    assert (sent[0].prompt_tokens, sent[0].completion_tokens) == (None, None)
+    assert sent[0].estimate is not None
+    assert 300 < sent[0].estimate < 1_000
+
+
+def test_what_was_refused_has_no_estimate(model_server: ModelServer) -> None:
+    model_server.turns = [Refusal(401, "no")]
+    sent: list[Request] = []
+    _, error = read(model_at(model_server).with_record(sent.append).respond(ask()))
+    assert error
+    assert sent[0].estimate is None
 
 
 # Faults -------------------------------------------------------------------------------------------

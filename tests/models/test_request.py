@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.replay import ReplayModel
-from lmc_jupyter.models.request import MAX_DATA, Recordable, Request
+from lmc_jupyter.models.request import MAX_DATA, Recordable, Request, describe_tokens
 
 KEY = "my-own-key-0123456789"
 
@@ -50,6 +52,20 @@ def test_options_that_hold_a_key_are_not_shown_whatever_the_provider_calls_them(
     assert read["aws_secret_access_key"] == read["vertex_credentials"] == "[redacted]"
     for name in ("aws_region_name", "max_tokens", "stream_options", "messages"):
         assert read[name] == body[name]
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ((1234, 0, 0), "1,234 tokens (from the server)"),
+        ((1234, 1000, 0), "1,234 tokens (from the server, 1,000 of them cached)"),
+        ((0, 0, 1234), "about 1,200 tokens (estimated)"),
+        ((1000, 500, 234), "about 1,200 tokens (estimated)"),  # one figure, of both
+        ((0, 0, 0), ""),
+    ],
+)
+def test_tokens_are_one_figure_that_says_where_it_is_from(counts, words):
+    assert describe_tokens(*counts) == words
 
 
 def test_images_are_shown_by_their_beginning_and_text_whole():

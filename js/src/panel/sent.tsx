@@ -102,10 +102,11 @@ function OneRequest({ request, number, of }: { request: Request; number: number;
 }
 
 /** Tokens and cost, as far as they are known. */
-export function took(of: Pick<Turn, "prompt_tokens" | "completion_tokens" | "cost">): string[] {
+export function took(of: Pick<Turn, "prompt_tokens" | "completion_tokens" | "cached_tokens" | "estimate" | "cost">): string[] {
   const facts: string[] = [];
   const tokens = (of.prompt_tokens ?? 0) + (of.completion_tokens ?? 0);
-  if (tokens) facts.push(WORDS.tokens(short(tokens)));
+  if (of.estimate) facts.push(WORDS.tokensEstimate(short(tokens + of.estimate)));
+  else if (tokens) facts.push(WORDS.tokensCounted(short(tokens), of.cached_tokens ? short(of.cached_tokens) : ""));
   if (of.cost) facts.push(dollars(of.cost));
   return facts;
 }

@@ -20,6 +20,7 @@ from lmc_jupyter.frontends.cell.card import Card, fresh
 from lmc_jupyter.frontends.states import STATES, is_over
 from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.models.choice import label
+from lmc_jupyter.models.request import describe_tokens
 from lmc_jupyter.models.spending import dollars
 from lmc_jupyter.session import Session
 
@@ -265,10 +266,9 @@ def bundle(inner: str, text: str) -> dict[str, Any]:
 
 def usage(turn: Turn) -> list[str]:
     """The tokens and the cost of an answer, all its requests together, as far as known."""
-    parts = []
-    tokens = (turn.prompt_tokens or 0) + (turn.completion_tokens or 0)
-    if tokens:
-        parts.append(f"{tokens:,} tokens")
+    counted = (turn.prompt_tokens or 0) + (turn.completion_tokens or 0)
+    tokens = describe_tokens(counted, turn.cached_tokens or 0, turn.estimate or 0)
+    parts = [tokens] if tokens else []
     if turn.cost:
         parts.append(dollars(turn.cost))
     return parts

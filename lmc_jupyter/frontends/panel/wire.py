@@ -65,6 +65,8 @@ def turn_wire(turn: Turn, at: int) -> dict[str, Any]:
         "seconds": round(turn.seconds, 2) if turn.over else 0,
         "prompt_tokens": turn.prompt_tokens,
         "completion_tokens": turn.completion_tokens,
+        "cached_tokens": turn.cached_tokens,
+        "estimate": turn.estimate,
         "cost": turn.cost,
         "requests": len(turn.requests),
         "left_out": clean(turn.left_out),
@@ -82,6 +84,8 @@ def request_wire(request: Request) -> dict[str, Any]:
         "seconds": round(request.seconds, 2),
         "prompt_tokens": request.prompt_tokens,
         "completion_tokens": request.completion_tokens,
+        "cached_tokens": request.cached_tokens,
+        "estimate": request.estimate,
         "cost": request.cost,
     }
 

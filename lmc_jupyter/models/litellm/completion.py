@@ -24,6 +24,9 @@ from lmc_jupyter.models.litellm.prices import Costs, Price, price_of_sound
 from lmc_jupyter.models.request import Record, Request
 from lmc_jupyter.models.values import Delta, Limits, ToolsRefused, WindowExceeded
 
+CHARACTERS_A_TOKEN = 4
+"""Of a reply that the provider did not count."""
+
 
 def stream(
     notify: Notify,
@@ -75,7 +78,7 @@ def stream(
             for delta in deltas:
                 if delta.usage is not None:
                     used = delta.usage
-                    cost = costs.of_reply(used.prompt_tokens, used.completion_tokens, used.cost)
+                    cost = costs.of_reply(used)
                     delta = replace(delta, usage=replace(used, cost=cost))
                     entry.cached_tokens = used.cached_tokens
                     entry.end(used.prompt_tokens, used.completion_tokens, cost)
@@ -87,6 +90,8 @@ def stream(
         is_refused = not size
         raise
     finally:
+        if not is_refused and entry.prompt_tokens is None:
+            entry.estimate = prompt_tokens + -(-size // CHARACTERS_A_TOKEN)
         entry.end()
 
 

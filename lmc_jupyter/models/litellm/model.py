@@ -74,7 +74,7 @@ class LiteLLMModel:
         that.
     free : bool, optional
         Whether it costs nothing. Default: models of a server of one's own, such as Ollama.
-    input_cost_per_token, output_cost_per_token : float, optional
+    input_cost_per_token, output_cost_per_token, cache_read_input_token_cost : float, optional
         Its price in US dollars. Default: what LiteLLM knows.
     **options
         Handed to LiteLLM as they are: temperature, max_tokens, ... They go to another process, as
@@ -95,6 +95,7 @@ class LiteLLMModel:
         free: bool | None = None,
         input_cost_per_token: float | None = None,
         output_cost_per_token: float | None = None,
+        cache_read_input_token_cost: float | None = None,
         **options: Any,
     ) -> None:
         self.name = self.label = name
@@ -102,7 +103,11 @@ class LiteLLMModel:
         self._free = free
         self._price: Price | None = None
         if input_cost_per_token is not None or output_cost_per_token is not None:
-            self._price = Price(input_cost_per_token or 0.0, output_cost_per_token or 0.0)
+            self._price = Price(
+                input_cost_per_token or 0.0,
+                output_cost_per_token or 0.0,
+                cache_read_input_token_cost,
+            )
         self._base, self._key = api_base or None, access.secret(api_key)
         self._tools, self._vision, self._hears = tools, vision, hears
         self._options = hide(options)

@@ -11,6 +11,7 @@ from typing import Any
 
 from lmc_jupyter.models.litellm import catalogue
 from lmc_jupyter.models.offers import OWN_SERVERS
+from lmc_jupyter.models.values import Usage
 
 MOST_WRITTEN = 32_000
 """Tokens that a reply may have, where no limit is known."""
@@ -18,10 +19,17 @@ MOST_WRITTEN = 32_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for each token of a prompt, and of a reply, as the person set them."""
+    """US dollars for each token, as the person set them.
+
+    Parameters
+    ----------
+    prompt, reply : of a prompt, and of a reply
+    cached : of what the provider reads from its cache; None: as the rest of the prompt
+    """
 
     prompt: float
     reply: float
+    cached: float | None = None
 
 
 class Costs:
@@ -47,18 +55,19 @@ class Costs:
         rows = [row for row in self._facts.prices if row[0] == 0 or row[0] < prompt]
         return prompt * rows[-1][1] + reply * rows[-1][2] if rows else None
 
-    def of_reply(
-        self, prompt: int | None, reply: int | None, list_price: float | None
-    ) -> float | None:
+    def of_reply(self, used: Usage) -> float | None:
         """US dollars for a reply, by the provider's own count of it.
 
-        Parameters
-        ----------
-        list_price : US dollars by LiteLLM's list, in which some tokens may be cheaper
+        LiteLLM's list, which `used.cost` is by, has prices of its own for what came from a cache.
         """
-        if prompt is None or reply is None:
+        if used.prompt_tokens is None or used.completion_tokens is None:
             return None
-        return self.of(prompt, reply) if self.free or self._price is not None else list_price
+        if self.free or self._price is None:
+            return 0.0 if self.free else used.cost
+        cost = self.of(used.prompt_tokens, used.completion_tokens)
+        if cost is None or self._price.cached is None:
+            return cost
+        return cost - (used.cached_tokens or 0) * (self._price.prompt - self._price.cached)
 
     def most(self, prompt: int) -> float | None:
         """US dollars if the reply is as long as it may be; None where the price is not known."""

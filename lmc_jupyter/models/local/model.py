@@ -55,6 +55,7 @@ Pieces = Generator[Chunk, None, None]
 _OF_OTHERS = (
     "api_base",
     "api_key",
+    "cache_read_input_token_cost",
     "context_window",
     "free",
     "input_cost_per_token",

@@ -21,6 +21,7 @@ from lmc_jupyter.frontends.magic.commands.table import (
 )
 from lmc_jupyter.keys import address
 from lmc_jupyter.models.choice import label
+from lmc_jupyter.models.request import describe_tokens
 from lmc_jupyter.session import Session
 
 _FRESH = 30.0
@@ -154,7 +155,14 @@ def languages(call: Call) -> str:
 @command("tokens", help="show how much of the context window is used")
 def tokens(call: Call) -> str:
     session = call.session
-    return str(session.choice.tokens(session.messages, session.brief()))
+    lines = [str(session.choice.tokens(session.messages, session.brief()))]
+    for request in reversed([each for turn in session.turns for each in turn.requests]):
+        counted = (request.prompt_tokens or 0) + (request.completion_tokens or 0)
+        took = describe_tokens(counted, request.cached_tokens or 0, request.estimate or 0)
+        if took:
+            lines.append(f"The last request and its reply took {took}.")
+            break
+    return "\n".join(lines)
 
 
 @command("cost", help="show what this conversation has cost")
