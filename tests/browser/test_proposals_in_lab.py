@@ -66,7 +66,7 @@ def test_replace_shows_the_difference_and_one_undo_brings_the_old_text_back(chat
     expect(card).to_contain_text(f"Proposal for In [{n}]")
     card.get_by_role("button", name=f"Replace cell {n}…").click()
     dialog = chat.page.get_by_role("dialog")
-    expect(dialog).to_contain_text(f"Replace In [{n}]?")
+    expect(dialog).to_contain_text(f"Replace cell {n}?")
     expect(dialog.locator(".lmc-diff")).to_contain_text("half = rate / 2")
     dialog.get_by_role("button", name="Replace", exact=True).click()
     expect(card).to_contain_text("cell replaced")
