@@ -265,6 +265,11 @@ class Cut:
     excerpts: int = 0
     images: int = 0
 
+    @property
+    def counts(self) -> list[int]:
+        """The numbers of what is left out, for a journal."""
+        return [self.omissions, self.cells, self.excerpts, self.images]
+
     def begins(self, messages: Sequence[Message]) -> bool:
         """Whether the conversation still begins so."""
         start = messages[: len(self.prefix)]

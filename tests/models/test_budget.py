@@ -26,7 +26,7 @@ from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.budget import Measure, Window, WindowError, fit, left_out
 from lmc_jupyter.models.litellm import LiteLLMModel
 from lmc_jupyter.models.litellm.worker import loading
-from lmc_jupyter.models.openai import Abilities, Sent, to_chat
+from lmc_jupyter.models.openai import Abilities, Exchanges, Sent, to_chat
 from lmc_jupyter.models.request import Request as Sending
 from lmc_jupyter.session import Session
 
@@ -509,6 +509,30 @@ def test_a_window_that_nobody_knew_is_learned_from_the_refusal(small):
         pass
     assert len(small.requests) == 3, "it is known now"
     assert session.messages[-1].content == "So it is."
+
+
+def test_what_was_cut_stays_cut_over_a_restart_of_the_kernel(small):
+    records: list[dict[str, Any]] = []
+    messages = [*hundreds(), asks("And now?").stamped()]
+
+    def ask(exchanges: Exchanges) -> dict[str, Any]:
+        model = LiteLLMModel("openai/m", api_base=small.base, tools=True, context_window=4_000)
+        brief = Brief("Answer.", exchanges=exchanges)
+        seen: list[Sending] = []
+        told = model.with_brief(lambda: brief, lambda _: None).with_record(seen.append)
+        for _ in told.respond(messages):
+            pass
+        assert "oldest messages were left out" in seen[0].left_out
+        return {"chat": small.requests[-1].body["messages"], "renewal": seen[0].renewal}
+
+    first = ask(Exchanges(lambda record: records.append(json.loads(json.dumps(record)))))
+    assert first["renewal"] == "" or "full" in first["renewal"]
+    messages += [says("So it is.").stamped(), asks("And then?").stamped()]
+    again = Exchanges()
+    again.begin(records, messages)
+    second = ask(again)
+    assert second["chat"][: len(first["chat"])] == first["chat"]
+    assert second["renewal"] == ""
 
 
 def test_a_refusal_without_figures_is_followed_by_one_shorter_request(small):

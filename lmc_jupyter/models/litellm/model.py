@@ -201,9 +201,9 @@ class LiteLLMModel:
         while True:
             abilities = self._abilities(messages)
             brief = self._window.shorten(whole, messages)
-            selection, room = self._window.fit(
-                messages, brief, abilities.tools, abilities.vision, abilities.hears
-            )
+            takes = abilities.tools, abilities.vision, abilities.hears
+            sent = (brief.exchanges or self._exchanges).of(self.name, self.access()[0])
+            selection, room = self._window.fit(messages, brief, *takes, sent)
             try:
                 yield from self._reply(messages, brief, selection, room, abilities)
                 return

@@ -20,7 +20,7 @@ from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.budget import Measure, Selection, Tokens, Window
 from lmc_jupyter.models.failure import read_window
 from lmc_jupyter.models.litellm import catalogue
-from lmc_jupyter.models.openai import tools_of
+from lmc_jupyter.models.openai import Sent, tools_of
 
 NAMES_SHARE = 1 / 5
 """The share of the window that the names of the notebook may take."""
@@ -121,9 +121,19 @@ class ContextWindow:
         return brief if names is brief.namespace else replace(brief, namespace=names)
 
     def fit(
-        self, messages: list[Message], brief: Brief, tools: bool, vision: bool, hears: bool
+        self,
+        messages: list[Message],
+        brief: Brief,
+        tools: bool,
+        vision: bool,
+        hears: bool,
+        sent: Sent | None = None,
     ) -> tuple[Selection, Room]:
         """(the part of the conversation to send, the room for it).
+
+        Parameters
+        ----------
+        sent : the request so far: one that was shortened before a restart goes on while it fits
 
         Raises
         ------
@@ -141,6 +151,11 @@ class ContextWindow:
             self._cut = None
         if self._cut is None and (total := self._rough.total(messages, tokens)) <= tokens:
             return Selection(list(messages), None, total), room
+        rest = sent.rest(messages) if self._cut is None and sent is not None else None
+        if rest is not None and sent is not None:
+            total = sent.tokens() + sum(map(self._rough.size, rest))
+            if total <= tokens:
+                return Selection(list(messages), sent.cut, total), room
         if self._exact is None:
             count, _ = catalogue.counter(self._name)
             is_rough = count is estimates

@@ -16,6 +16,7 @@ from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from lmc_jupyter.content.tokens import estimate
 from lmc_jupyter.context.names import describe_news
 from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import Message, clean
@@ -187,6 +188,20 @@ class Sent:
             is_plain = [key for key in THOUGHTS if key in reply] == ["reasoning_content"]
             self.wants_reasoning = self.wants_reasoning or is_plain
 
+    def rest(self, messages: Sequence[Message]) -> Sequence[Message] | None:
+        """What of these messages is new behind a request that a full window has shortened; None
+        behind any other.
+        """
+        known = len(self.messages)
+        is_behind = self.cut is not None and _same(self.messages, messages) == known
+        return messages[known:] if is_behind else None
+
+    def tokens(self) -> int:
+        """Tokens of the chat, by a cautious estimate."""
+        images = sum(map(_images_of, self.chat))
+        sizes = (budget.AROUND + estimate(_texts_of(each)) for each in self.chat)
+        return images * budget.IMAGE_TOKENS + sum(sizes)
+
     def renew(self, reason: str) -> None:
         """Let the next request be written anew, for this reason."""
         self.chat, self.messages, self._marks = [], [], []
@@ -224,6 +239,7 @@ class Sent:
                 "system": self.system,
                 "tools": self.tools,
                 "abilities": astuple(self._abilities),
+                "cut": None if self.cut is None else self.cut.counts,
             }
         return changes
 
@@ -249,6 +265,8 @@ class Sent:
         if begin := changes.get("begin"):
             self.system, self.tools = list(begin["system"]), list(begin["tools"])
             self._abilities = Abilities(*begin["abilities"])
+            counts = begin.get("cut")
+            self.cut = None if counts is None else budget.Cut([], [], *counts)
         self.chat[changes["at"] :] = [_with_images(each, images) for each in changes["chat"]]
         del self._marks[changes["kept"] :]
         for values in changes["marks"]:
@@ -452,6 +470,18 @@ def _images_of(message: Mapping[str, Any]) -> int:
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     return sum(part.get("type") == "image_url" for part in parts)
+
+
+def _texts_of(message: Mapping[str, Any]) -> str:
+    """All texts of a message of the chat, of which its provider counts the tokens."""
+    texts: list[str] = []
+    values: list[Any] = [_without_images(message)]
+    for value in values:
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, (list, dict)):
+            values += value.values() if isinstance(value, dict) else value
+    return "\n".join(texts)
 
 
 def _with_newest_images(messages: Sequence[Message]) -> list[Message]:
