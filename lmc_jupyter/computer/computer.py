@@ -25,6 +25,7 @@ from lmc_jupyter.computer.language import (
 )
 from lmc_jupyter.computer.lookups import one_look
 from lmc_jupyter.computer.screen import Screen
+from lmc_jupyter.content.code_names import loop_variables
 from lmc_jupyter.content.effect import Effect
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import ComputerError, UnknownLanguageError
@@ -179,7 +180,7 @@ class Computer:
 
     def effects(self, language: str, code: str) -> tuple[Effect, ...]:
         """What this code will do, see `lmc_jupyter.computer.effects`; that it only reads is
-        said, too.
+        said, too, and variables of loops are left out.
 
         Raises
         ------
@@ -191,6 +192,13 @@ class Computer:
         target = self._find(language)
         effects = getattr(target, "effects", None)
         found = find_effects(target.name, code) if effects is None else tuple(effects(code))
+        if target.name == "python":  # a name that it binds in passing is nobody's news
+            loops = loop_variables(code)
+            found = tuple(
+                each
+                for each in found
+                if each.kind != "makes" or each.name not in loops or each.detail
+            )
         if found or (effects is None and target.name not in ("shell", "sql")):
             return found
         return (Effect("reads", "", "only reads, and shows output"),)

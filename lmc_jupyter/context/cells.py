@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.cell import Cell, Figure
+from lmc_jupyter.content.code_names import NOT_PYTHON, loop_variables
 from lmc_jupyter.content.tokens import estimate
 from lmc_jupyter.context.parts import Part
 from lmc_jupyter.errors import SessionError
@@ -286,7 +287,6 @@ def _providers(cells: Sequence[Cell], chosen: Sequence[Cell]) -> list[Cell]:
 
 
 _BUILTINS = frozenset(dir(builtins))
-_NOT_PYTHON = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 
 
 def only_in_loops(sources: Iterable[str]) -> frozenset[str]:
@@ -302,29 +302,6 @@ def made_by(source: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1024)
-def loop_variables(source: str) -> frozenset[str]:
-    """The names that only its loops bind, outside of functions."""
-    import ast  # at the first question
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            nodes: list[ast.AST] = [ast.parse(_NOT_PYTHON.sub("", source))]
-    except (SyntaxError, ValueError, RecursionError):
-        return frozenset()
-    bound: dict[str, bool] = {}
-    in_loop: set[int] = set()
-    for node in nodes:
-        if isinstance(node, (ast.For, ast.AsyncFor)):
-            in_loop.update(id(each) for each in ast.walk(node.target))
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound[node.id] = bound.get(node.id, True) and id(node) in in_loop
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            nodes += ast.iter_child_nodes(node)
-    return frozenset(name for name, is_only_there in bound.items() if is_only_there)
-
-
-@lru_cache(maxsize=1024)
 def names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
     """(names that the code binds in the notebook, but for imports; those that it reads)."""
     import symtable  # at the first question
@@ -332,7 +309,7 @@ def names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python said them when the cell ran
-            top = symtable.symtable(_NOT_PYTHON.sub("", source), "<cell>", "exec")
+            top = symtable.symtable(NOT_PYTHON.sub("", source), "<cell>", "exec")
     except (SyntaxError, ValueError, RecursionError):
         return frozenset(), frozenset()
     makes: set[str] = set()

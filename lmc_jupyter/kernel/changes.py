@@ -13,9 +13,10 @@ import re
 import types
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
+from lmc_jupyter.content.code_names import passing_names
 from lmc_jupyter.kernel.namespace import OURS, cut
 from lmc_jupyter.kernel.snapshot import (
     MAX_COPY,
@@ -192,12 +193,15 @@ class Watch:
     ----------
     shell : an IPython shell
     code : what runs next, on this thread; what other threads do meanwhile counts as its doing
+    made : names that code of a model made: where the code binds one in passing, it is no news
     """
 
-    def __init__(self, shell: Any, code: str) -> None:
+    def __init__(self, shell: Any, code: str, made: Collection[str] = ()) -> None:
         self._names: Namespace = shell.user_ns
         self._system_names: Namespace = getattr(shell, "user_ns_hidden", {})
         self._before = dict(self._names)
+        passing = passing_names(code)
+        self._passing = {name for name in passing if name not in self._before or name in made}
         self._snapshots: dict[str, Snapshot] = {}
         """By the first name of each value that the code names."""
         self._large: list[str] = []
@@ -270,6 +274,8 @@ class Watch:
         """Whether a person would call this name, which is bound anew, new, changed or removed."""
         then, now = self._before.get(name, _NOTHING), after.get(name, _NOTHING)
         if not self._is_theirs(name) or self._system_names.get(name, self) is now:
+            return False
+        if name in self._passing:
             return False
         if _is_module(now) and (then is _NOTHING or _is_module(then)):
             return False

@@ -208,3 +208,12 @@ def test_that_code_only_reads_is_said(shell):
     computer = Computer(LivePython(shell))
     (effect,) = computer.effects("python", "print(1)")
     assert (effect.kind, effect.detail) == ("reads", "only reads, and shows output")
+
+
+def test_variables_of_loops_are_not_listed_among_what_code_creates():
+    computer = default_computer()
+    code = "import json\nfor i in 'ab':\n    b = i\nfor c in b:\n    c = 1"
+    found = [(each.kind, each.name) for each in computer.effects("python", code)]
+    assert found == [("makes", "b"), ("makes", "c")]
+    [only] = computer.effects("python", "for i in 'ab':\n    print(i)")
+    assert only.kind == "reads"

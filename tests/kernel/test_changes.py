@@ -37,6 +37,17 @@ def run(code, **names):
     return it.user_ns, watch.changes()
 
 
+def test_a_loop_variable_that_a_block_made_is_no_news_to_the_next_block():
+    it = shell(i=7, a=1)
+    for made, changed in (({"i"}, ()), ((), ("i",))):
+        watch = Watch(it, "for i in (1, 2): pass", made)
+        it.user_ns["i"] += 1
+        assert watch.changes().changed == changed
+
+
+IN_PASSING = ("json", "o", "i", "Counter")
+
+
 def said(changes):
     return changes.new, changes.changed, changes.removed
 
@@ -70,6 +81,9 @@ def said(changes):
         ("globals()['l'].append(1)", (), ("l",), ()),
         ("alias = l; alias.clear()", ("alias",), ("l",), ()),
         ("def grow(): pass", (), ("grow",), ()),
+        ("from collections import Counter\nfor i in 'ab': b = i", ("b",), (), ()),
+        ("for a in (1, 2): pass", (), ("a",), ()),
+        ("for b in (1, 2): pass\nb = 3", ("b",), (), ()),
     ],
 )
 def test_what_a_block_did(code, new, changed, removed):
@@ -96,7 +110,7 @@ def test_what_a_block_did(code, new, changed, removed):
     if found:
         found.restore(before)
         mine = {name: value for name, value in before.items() if not name.startswith("_")}
-        mine = {name: value for name, value in mine.items() if name not in ("json", "o")}
+        mine = {name: value for name, value in mine.items() if name not in IN_PASSING}
         assert {name: repr(value) for name, value in mine.items()} == contents
         for name in ("l", "d", "t", "y"):  # in place: whoever else holds it sees it too
             assert mine[name] is kept[name]

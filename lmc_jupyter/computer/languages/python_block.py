@@ -131,9 +131,9 @@ class Block:
 
     def _run(self, shell: Any) -> None:
         kernel = kernel_of(shell)
-        watch = Watch(shell, self.code)
-        self._began = time.monotonic()
         before, made = tuple(shell.user_ns), self.python.made.names(shell.user_ns)
+        watch = Watch(shell, self.code, made)
+        self._began = time.monotonic()
         as_text = kernel is not None and not can_ask(kernel)
         self._capture = Capture(shell, self, error_as_text=as_text, show=self.show)
         blank = blank_lines(self.code)
