@@ -412,3 +412,13 @@ def test_changed_names_go_along_cells_can_be_left_out_and_what_is_not_there_is_s
         ):
             assert words in terminal.run("%%lmc", f"What of {word}?")
         assert len(server.requests) == count
+
+
+def test_a_proposed_cell_is_the_next_input_and_has_not_run(terminal):
+    terminal.run(
+        "scripted([said('So:'), code('made = 1\\x1b[2J', recipient='user', cell=3, end=True)])"
+    )
+    shown = terminal.run("%%lmc", "Write cell 3 again.")
+    assert "python, proposed for In [3]: it has not run" in shown
+    assert terminal.value("get_ipython().rl_next_input") == "'made = 1'"
+    assert terminal.value("'made' in globals()") == "False"

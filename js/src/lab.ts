@@ -22,6 +22,7 @@ import { Agents } from "./lab/agents";
 import { asksModel, shownCell } from "./lab/cells";
 import { documentOf, hide } from "./lab/document";
 import { drawQuestionsPlain } from "./lab/language";
+import { addProposals } from "./lab/proposal";
 import { replace } from "./lab/replace";
 import { prepare } from "./lab/running";
 import { icon, Sidebar } from "./lab/sidebar";
@@ -60,6 +61,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     tracker.forEach(drawQuestionsPlain);
     // at once: a notebook takes over what draws its outputs when it opens
     if (rendermime) addButtons(rendermime, { tracker, trans, ask: (wish, cell) => ask({ wish, cell }) });
+    if (rendermime) addProposals(rendermime, { trans, take: (proposal, wish) => ask({ wish, proposal }) });
     const agents = new Agents({
       tracker,
       notifications: Notification,

@@ -10,7 +10,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 
 import { Conversation } from "./conversation";
 import type { Wire } from "./mail";
-import { actsOf, type Open } from "./panel/acts";
+import { actsOf, take, type Open } from "./panel/acts";
 import { Composer, LINE, type ComposerHandle, type Outgoing } from "./panel/composer";
 import { announcer, Provide, sentenceOf, useHappenings, type Shared } from "./panel/context";
 import { readEnterSends, writeEnterSends } from "./panel/enter";
@@ -207,8 +207,15 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
   };
 
   /** What a button at a cell of the notebook asks for. */
-  const aboutCell = async ({ wish, cell }: AboutCell) => {
+  const aboutCell = async (about: AboutCell) => {
     say("");
+    if ("proposal" in about) {
+      const { proposal, wish: how } = about;
+      const at = await transport.request({ kind: "place", message: proposal });
+      if (root.current) await take(sharedContext, conversation.entries[at], how, root.current);
+      return;
+    }
+    const { wish, cell } = about;
     if (wish === "ask") {
       const reference = await transport.request({ kind: "point", cell });
       composer.current?.point(reference);

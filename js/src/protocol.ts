@@ -307,10 +307,10 @@ export interface ShownCell {
 }
 
 /** What a front end asks its panel for, by the event `lmc:about-cell`. */
-export interface AboutCell {
-  wish: "fix" | "explain" | "ask";
-  cell: ShownCell;
-}
+export type AboutCell =
+  | { wish: "fix" | "explain" | "ask"; cell: ShownCell }
+  /** Put the proposal with this id into a cell. */
+  | { wish: Taken; proposal: string };
 
 /** Code of an answer to put in the place of a cell's text, by the event `lmc:replace-cell`. */
 export interface ReplaceCell {
@@ -480,6 +480,8 @@ export type ToKernel =
   | { kind: "delete"; conversation: string }
   /** The person's thumb on the answer in the record `at`; null takes it back. */
   | { kind: "rate"; at: number; rating: Rating | null }
+  /** The number of the record with this message; -1 for none. */
+  | { kind: "place"; message: string }
   /** The id of the cell that ran as this number. */
   | { kind: "cell"; number: number }
   /** The person has put the proposal in the record `at` into a cell. */
@@ -559,6 +561,7 @@ export interface Values {
   rename: null;
   delete: string;
   rate: null;
+  place: number;
   /** "" where it is not known. */
   cell: string;
   take: null;

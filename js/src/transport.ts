@@ -68,6 +68,7 @@ const WITHIN: Readonly<Record<keyof Values, number>> = {
   rename: 30,
   delete: 30,
   rate: 30,
+  place: 10,
   cell: 10,
   take: 30,
   queue: 30,

@@ -63,6 +63,7 @@ export const WORDS = {
   replace: "Replace the cell with this code",
   proposal: (cell: number | undefined) => (cell ? `Proposal for In [${cell}]` : "Proposal for a cell"),
   taken: { inserted: "inserted as a cell", replaced: "cell replaced", ran: "cell replaced and run" },
+  proposalGone: "This proposal is no longer in the conversation.",
   insertBelow: "Insert below",
   replaceRun: "Replace and run…",
   replaceCopied: "The cell cannot be replaced from here: the code was copied instead.",

@@ -63,6 +63,11 @@ def number_of_cell(value: Any) -> int | None:
     return int(match[1]) or None if match else None
 
 
+def place_of_cell(cell: int | None) -> str:
+    """What a proposal is for, as a person reads it: "In [7]"."""
+    return "a new cell" if cell is None else f"In [{cell}]"
+
+
 def proposal_fence(language: str, code: str, cell: int | None) -> str:
     """A proposal as a block of Markdown."""
     return fence(f"{language} cell={'new' if cell is None else cell}", code)

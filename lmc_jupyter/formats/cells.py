@@ -20,7 +20,7 @@ from typing import Any
 import nh3
 
 from lmc_jupyter.content import terminal
-from lmc_jupyter.content.chat import decode_base64
+from lmc_jupyter.content.chat import decode_base64, place_of_cell
 from lmc_jupyter.content.html import html_text, plain_table
 from lmc_jupyter.content.nested import around, nested_document
 from lmc_jupyter.formats.blocks import Block, is_text
@@ -253,8 +253,7 @@ def _text_cell(message: Message) -> Cell:
 
 def proposal_text(message: Message) -> str:
     """A proposal as Markdown; of one that the person took, their own cell has the code."""
-    cell = cell_of(message)
-    which = "a new cell" if cell is None else f"In [{cell}]"
+    which = place_of_cell(cell_of(message))
     if message.extra.get(TAKEN) in TAKINGS:
         return f"*Proposed for {which}, and taken: the code stands in your notebook.*"
     code = as_fence(message.format, str(message.content))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lmc_jupyter import formats
+from lmc_jupyter.content.chat import place_of_cell
 from lmc_jupyter.content.notebook_file import code_that_ran
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation, Rating
@@ -293,8 +294,7 @@ class CurrentConversation:
         if how not in TAKINGS:
             raise SessionError(f"a proposal is {', '.join(TAKINGS)}, not {how!r:.40}")
         proposal = self._history.mark(at, {TAKEN: how})
-        cell = cell_of(proposal)
-        which = "a new cell" if cell is None else f"In [{cell}]"
+        which = place_of_cell(cell_of(proposal))
         text = f"The person took your proposal for {which}: they {TAKINGS[how]}."
         note = Note("computer", "console", "output", text, "assistant").stamped()
         if self._answers.busy:

@@ -111,3 +111,41 @@ def test_for_a_cell_that_is_not_there_the_code_is_copied(chat: Panel) -> None:
     card.get_by_role("button", name="Replace cell 9999…").click()
     chat.noticed("the code was copied instead")
     assert chat.page.evaluate("() => navigator.clipboard.readText()") == NEW
+
+
+# In the output of a cell --------------------------------------------------------------------------
+
+
+def test_below_a_cell_that_asked_the_same_buttons_put_it_into_the_notebook(chat: Panel) -> None:
+    chat.page.evaluate(  # all of it is to be in sight
+        "() => { const { sharedModel } = window.jupyterapp.shell.currentWidget.content.model;"
+        " sharedModel.deleteCellRange(0, sharedModel.cells.length - 1); }"
+    )
+    at = chat.run(OLD)
+    chat.notebook.wait_done(at)
+    n = number(chat, at)
+    more = f"'user', start=True, end=True, cell={n}"
+    chat.do(
+        "from lmc_jupyter import Chunk\n"
+        f"model = script([said('So:'), Chunk('assistant', 'code', 'python', {NEW!r}, {more})],"
+        " [said('It is yours.')], [said('Thanks.')])"
+    )
+    asked = chat.run("%%lmc\nWrite it again.")
+    chat.notebook.wait_done(asked)
+    output = chat.notebook.cell(asked)
+    expect(output).to_contain_text(f"python, proposed for In [{n}]: it has not run")
+    output.get_by_role("button", name="Insert below").scroll_into_view_if_needed()
+    themes(chat, ".lmc-proposal-row")
+    output.get_by_role("button", name=f"Replace cell {n}…").click()
+    dialog = chat.page.get_by_role("dialog")
+    expect(dialog.locator(".lmc-diff")).to_contain_text("half = rate / 2")
+    dialog.get_by_role("button", name="Replace", exact=True).click()
+    expect(chat.record("code").last).to_contain_text("cell replaced")
+    assert source(chat, at) == NEW
+    output.get_by_role("button", name="Insert below").click()
+    expect(chat.record("code").last).to_contain_text("inserted as a cell")
+    assert source(chat, asked + 1) == NEW
+    assert "they inserted it as a new cell" in news(chat)
+    chat.run("%lmc reset")
+    output.get_by_role("button", name="Insert below").click()
+    chat.noticed("no longer in the conversation")

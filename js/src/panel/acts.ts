@@ -4,6 +4,8 @@
  * One rule: the kernel does it, or says in a sentence why not, which the panel shows.
  */
 
+import type { Entry } from "../conversation";
+import { textOf } from "../lmc";
 import type { Choice, InsertCell, ReplaceCell, Taken, Turn } from "../protocol";
 import type { ShowWidget } from "../widgets";
 import { WORDS } from "../words";
@@ -20,6 +22,53 @@ export type Open =
   | { kind: "history" }
   | null;
 
+/** Copy this; `said` is shown when it is done. */
+function copyInstead(shared: Shared, text: string, button: HTMLElement, said = ""): void {
+  copy(text, button).then(
+    () => {
+      shared.announce(WORDS.copied);
+      button.classList.add("lmc-done");
+      setTimeout(() => button.classList.remove("lmc-done"), 1_500);
+      if (said) shared.say(said);
+    },
+    (error: unknown) => shared.say(sentenceOf(error), "error"),
+  );
+}
+
+/** Whether the front end did it; else the code is copied, and this said. */
+function hasDone(shared: Shared, name: string, asked: { code: string }, node: HTMLElement, said: string): boolean {
+  const event = new CustomEvent(name, { bubbles: true, composed: true, cancelable: true, detail: asked });
+  if (!node.dispatchEvent(event)) return true; // somebody took it
+  copyInstead(shared, asked.code, node, said);
+  return false;
+}
+
+/** Put the proposal of this record into a cell, by a press at `node`; the kernel is told. */
+export async function take(shared: Shared, entry: Entry | undefined, how: Taken, node: HTMLElement): Promise<void> {
+  const { transport, conversation, say } = shared;
+  if (entry?.kind !== "message") return say(WORDS.proposalGone, "error");
+  const { at, record } = entry;
+  const { cell: number, content, format } = record.message;
+  const code = textOf(content) + (record.tail ?? "");
+  const done = (how: Taken) =>
+    void transport.request({ kind: "take", at, how }).catch((error: unknown) => say(sentenceOf(error), "error"));
+  const asked = { code, language: format ?? "" };
+  if (how === "inserted") {
+    const detail: InsertCell = { ...asked, run: false };
+    if (hasDone(shared, "lmc:insert-cell", detail, node, WORDS.insertCopied)) done(how);
+    return;
+  }
+  const known = number ? await transport.request({ kind: "cell", number }).catch(() => "") : "";
+  const detail: ReplaceCell = {
+    ...asked,
+    cell: known || conversation.about(at),
+    number,
+    runs: how === "ran",
+    done: (isRun) => done(isRun ? "ran" : "replaced"),
+  };
+  hasDone(shared, "lmc:replace-cell", detail, node, WORDS.replaceCopied);
+}
+
 export function actsOf(
   shared: Shared,
   setOpen: (open: Open) => void,
@@ -28,53 +77,20 @@ export function actsOf(
 ): Acts {
   const { transport, conversation, say, announce, trusted } = shared;
   const showError = (error: unknown) => say(sentenceOf(error), "error");
-  const confirmCopy = (button: HTMLElement) => {
-    announce(WORDS.copied);
-    button.classList.add("lmc-done");
-    setTimeout(() => button.classList.remove("lmc-done"), 1_500);
-  };
-  /** Whether the front end did it; else the code is copied, and this said. */
-  const hasDone = (name: string, code: string, detail: object, button: HTMLElement, sentence: string): boolean => {
-    const event = new CustomEvent(name, { bubbles: true, composed: true, cancelable: true, detail });
-    if (!button.dispatchEvent(event)) return true; // somebody took it
-    copy(code, button).then(() => {
-      confirmCopy(button);
-      say(sentence);
-    }, showError);
-    return false;
-  };
   return {
     announce,
     widget,
-    copy: (text, button) => {
-      copy(text, button).then(() => confirmCopy(button), showError);
-    },
+    copy: (text, button) => copyInstead(shared, text, button),
     insert: (asked, event) => {
       const button = event.currentTarget;
       if (!(button instanceof HTMLElement) || !trusted(event)) return;
-      if (hasDone("lmc:insert-cell", asked.code, asked, button, WORDS.insertCopied)) say(WORDS.inserted);
+      if (hasDone(shared, "lmc:insert-cell", asked, button, WORDS.insertCopied)) say(WORDS.inserted);
     },
     replace: (asked, button) => {
-      hasDone("lmc:replace-cell", asked.code, asked, button, WORDS.replaceCopied);
+      hasDone(shared, "lmc:replace-cell", asked, button, WORDS.replaceCopied);
     },
-    take: async (at, asked, how, event) => {
-      const button = event.currentTarget;
-      if (!(button instanceof HTMLElement) || !trusted(event)) return;
-      const done = (how: Taken) => void transport.request({ kind: "take", at, how }).catch(showError);
-      if (how === "inserted") {
-        const detail: InsertCell = { ...asked, run: false };
-        if (hasDone("lmc:insert-cell", asked.code, detail, button, WORDS.insertCopied)) done(how);
-        return;
-      }
-      const { number } = asked;
-      const cell = (number && (await transport.request({ kind: "cell", number }).catch(() => ""))) || asked.cell;
-      const detail: ReplaceCell = {
-        ...asked,
-        cell,
-        runs: how === "ran",
-        done: (isRun) => done(isRun ? "ran" : "replaced"),
-      };
-      hasDone("lmc:replace-cell", asked.code, detail, button, WORDS.replaceCopied);
+    take: (entry, how, event) => {
+      if (event.currentTarget instanceof HTMLElement && trusted(event)) void take(shared, entry, how, event.currentTarget);
     },
     edit: async (turn, text) => {
       try {

@@ -30,7 +30,7 @@ export interface Acts {
   /** The front end shows first what it changes. */
   replace(asked: ReplaceCell, button: HTMLElement): void;
   /** Put the proposal of this record into a cell. */
-  take(at: number, asked: ReplaceCell, how: Taken, event: Event): Promise<void>;
+  take(entry: Entry, how: Taken, event: Event): void;
   edit(turn: Turn, text: string): Promise<void>;
   retry(turn: Turn): void;
   /** Send figures from now on, and ask again about these cells. */
@@ -263,17 +263,14 @@ export class Row {
   }
 
   /** What the person can do with a proposal, once it is whole. */
-  #offers({ cell: number, format }: Message): HTMLElement {
+  #offers({ cell: number }: Message): HTMLElement {
     const offers = el("div", "lmc-row lmc-offers");
     const { at } = this.entry;
     const cell = this.#conversation.about(at);
     const add = (label: string, how: Taken) => {
       const button = el("button", "lmc-button", label);
       button.type = "button";
-      button.addEventListener("click", (event) => {
-        const asked = { cell, number, code: this.#text(), language: format ?? "" };
-        void this.#acts.take(at, asked, how, event);
-      });
+      button.addEventListener("click", (event) => this.#acts.take(this.entry, how, event));
       offers.append(button);
     };
     add(WORDS.insertBelow, "inserted");
@@ -283,16 +280,12 @@ export class Row {
     return offers;
   }
 
-  #text(): string {
-    const { entry } = this;
-    return entry.kind === "message" ? textOf(entry.record.message.content) + (entry.record.tail ?? "") : "";
-  }
-
   #tools(): HTMLElement {
     const tools = el("div", "lmc-tools");
     if (this.entry.kind !== "message") return tools;
     const { message } = this.entry.record;
-    const text = () => this.#text();
+    const text = () =>
+      this.entry.kind === "message" ? textOf(this.entry.record.message.content) + (this.entry.record.tail ?? "") : "";
     const add = (label: string, name: IconName, act: (button: HTMLButtonElement, event: Event) => void) =>
       tools.append(iconButton(label, name, act));
     if (message.type === "code") {

@@ -10,6 +10,7 @@ import uuid
 from typing import Any
 
 from lmc_jupyter.content import shorten, terminal
+from lmc_jupyter.content.chat import place_of_cell
 from lmc_jupyter.content.effect import Effect
 from lmc_jupyter.content.hidden import count_hidden
 from lmc_jupyter.context.parts import of_question, text_of
@@ -19,7 +20,10 @@ from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.effect_words import pieces, plain_text
 from lmc_jupyter.frontends.screen import Pages, read_page
-from lmc_jupyter.lmc import Chunk, Message, Note, clean
+from lmc_jupyter.lmc import Chunk, Message, Note, cell_of, clean, is_partial
+
+PROPOSAL = "application/vnd.lmc.proposal+json"
+"""The MIME type of a proposal; js/src/lab/proposal.ts draws it."""
 
 WAITS = "waits for your decision"
 """The status of code whose person is asked."""
@@ -94,6 +98,14 @@ class Card:
         """Whether it is code of which it is not known yet whether it runs."""
         return self.is_code and self.status in ("", WAITS)
 
+    def beside(self) -> dict[str, Any]:
+        """What stands beside the HTML: of a whole proposal what a front end with our extension
+        needs for its buttons. Its code is in the conversation.
+        """
+        if not self.is_proposal or self.message is None or is_partial(self.message):
+            return {}
+        return {PROPOSAL: {"id": self.message.id, "cell": cell_of(self.message)}}
+
     def hear(self, content: dict[str, Any], pages: Pages) -> None:
         """A message of the frame that shows it."""
         text = self.text
@@ -159,11 +171,13 @@ class Card:
         outcome = self.outcome
         if self.runs_since is not None:
             status, outcome = "running…", "running"
-        if self.is_code and (count := count_hidden(text)):
+        if (self.is_code or self.is_proposal) and (count := count_hidden(text)):
             warning = html.note_html(f"Hidden characters, marked in red: {count}", "lmc-warn")
         else:
             warning = ""
         name = html.visible(language)
+        if self.is_proposal:
+            name = f"{name}, proposed for {place_of_cell(cell_of(self.head))}: it has not run"
         inner = (
             f'<div class="lmc-code {outcome}"><div class="lmc-head"><b>{html.escape(name)}</b>'
             f"<span>{html.escape(status)}</span></div>{warning}"

@@ -15,13 +15,15 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from lmc_jupyter.agent import Reply
+from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.frontends.screen import CellScreen
 from lmc_jupyter.frontends.view import play
 from lmc_jupyter.kernel.display import CellDisplay
-from lmc_jupyter.kernel.frontend import can_ask, kernel_of
+from lmc_jupyter.kernel.frontend import can_ask, kernel_of, parent_of, shows_updates
 from lmc_jupyter.kernel.mailbox import Mailbox
 from lmc_jupyter.kernel.runner import run_blocking
+from lmc_jupyter.lmc import is_proposal
 from lmc_jupyter.session import Session
 
 
@@ -80,6 +82,19 @@ class LiveDisplay:
                 self._play_in_cell(session, reply)
         except KeyboardInterrupt:
             raise Interrupted from None
+        if self._kernel is None or not shows_updates(parent_of(self._kernel)):
+            self._load_proposals(session)
+
+    def _load_proposals(self, session: Session) -> None:
+        """In a terminal, what the model has proposed is the next input, as after `%recall`."""
+        sources: list[str] = []
+        for message in session.messages:
+            if message.role == "user":
+                sources.clear()
+            elif is_proposal(message):
+                sources.append(terminal.plain(message.content))
+        if sources:
+            self._shell.set_next_input("\n\n".join(sources))
 
     def _play_in_cell(self, session: Session, reply: Reply) -> None:
         from lmc_jupyter.frontends.cell.asking import Prompter

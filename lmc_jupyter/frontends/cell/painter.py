@@ -186,7 +186,7 @@ class Painter:
             return 0
         draw = self.display.update if card.is_shown else self.display.show
         card.is_shown = True
-        draw(bundle(inner, text), card.display_id)
+        draw({**card.beside(), **bundle(inner, text)}, card.display_id)
         return len(inner)
 
 

@@ -132,6 +132,11 @@ class Mirror:
                 )
             return record.id
 
+    def place(self, message_id: str) -> int:
+        """The number of the record with this message; -1 for none."""
+        with self._batch.lock:
+            return self._records.last(lambda record: record.id == message_id)
+
     def proposal_id(self, at: object) -> str:
         """The id of the proposal in a record.
 

@@ -81,6 +81,8 @@ class Requests:
                 return (ledger(session, text(content, "text"), choice),)
             case "effects":
                 return (effects_of_edit(session.gate, content),)
+            case "place":
+                return (mirror.place(text(content, "message")),)
             case "cell":
                 return (self._id_of_cell(content.get("number")),)
             case "take":

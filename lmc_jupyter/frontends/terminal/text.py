@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from lmc_jupyter.content import terminal
+from lmc_jupyter.content.chat import place_of_cell
 from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Event
 from lmc_jupyter.conversation.history import History
@@ -18,7 +19,7 @@ from lmc_jupyter.frontends.cell.html import page_text, visible
 from lmc_jupyter.frontends.effect_words import plain_text
 from lmc_jupyter.frontends.question import by_keyboard
 from lmc_jupyter.gate import Decision, Proposal
-from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.lmc import Chunk, Message, cell_of, is_code
 from lmc_jupyter.session import Session
 
 _READ: dict[str | None, Callable[[str], str]] = {"html": page_text, "markdown": terminal.plain}
@@ -140,7 +141,7 @@ class TextView:
                 self._whole(message, words or f"[{message.format}: it is seen in a notebook only]")
             elif not was_open:
                 self._whole(message, _readable(message))
-        elif message.role == "assistant" and message.type == "code":
+        elif is_code(message):
             self._code = message.content if self._is_shown else None
 
     def _whole(self, message: Message, text: str) -> None:
@@ -153,7 +154,10 @@ class TextView:
         self._forget_note()
         self._line()
         if head.type == "code" and not _is_read(head):
-            self._write(f"── {visible(head.format or 'code')} ──\n")
+            name = visible(head.format or "code")
+            if (head.role, head.recipient) == ("assistant", "user"):
+                name = f"{name}, proposed for {place_of_cell(cell_of(head))}: it has not run"
+            self._write(f"── {name} ──\n")
 
     def _show_if_it_was_not(self, proposal: Proposal) -> None:
         """Show code of an earlier answer: nobody says yes to code that is not there."""
