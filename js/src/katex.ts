@@ -9,10 +9,7 @@ import katex from "katex";
 import amsRegular from "katex/dist/fonts/KaTeX_AMS-Regular.woff2";
 import caligraphicRegular from "katex/dist/fonts/KaTeX_Caligraphic-Regular.woff2";
 import frakturRegular from "katex/dist/fonts/KaTeX_Fraktur-Regular.woff2";
-import mainBold from "katex/dist/fonts/KaTeX_Main-Bold.woff2";
-import mainItalic from "katex/dist/fonts/KaTeX_Main-Italic.woff2";
 import mainRegular from "katex/dist/fonts/KaTeX_Main-Regular.woff2";
-import mathBoldItalic from "katex/dist/fonts/KaTeX_Math-BoldItalic.woff2";
 import mathItalic from "katex/dist/fonts/KaTeX_Math-Italic.woff2";
 import sansserifRegular from "katex/dist/fonts/KaTeX_SansSerif-Regular.woff2";
 import scriptRegular from "katex/dist/fonts/KaTeX_Script-Regular.woff2";
@@ -27,10 +24,7 @@ const FONTS = [
   ["KaTeX_AMS", "normal", "normal", amsRegular],
   ["KaTeX_Caligraphic", "normal", "normal", caligraphicRegular],
   ["KaTeX_Fraktur", "normal", "normal", frakturRegular],
-  ["KaTeX_Main", "bold", "normal", mainBold],
-  ["KaTeX_Main", "normal", "italic", mainItalic],
   ["KaTeX_Main", "normal", "normal", mainRegular],
-  ["KaTeX_Math", "bold", "italic", mathBoldItalic],
   ["KaTeX_Math", "normal", "italic", mathItalic],
   ["KaTeX_SansSerif", "normal", "normal", sansserifRegular],
   ["KaTeX_Script", "normal", "normal", scriptRegular],
