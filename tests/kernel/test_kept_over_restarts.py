@@ -141,6 +141,28 @@ def test_a_model_that_is_kept_answers_in_other_notebooks_that_have_no_other(
     assert other.value("(session.choice.spec, session.choice.api_base)") == where
 
 
+def test_the_settings_of_a_notebooks_model_stay_with_it_over_a_restart(make_frontend, tmp_path):
+    lab = begun(make_frontend(env=of_own(tmp_path, "work/a.ipynb")))
+    lab.run("%config LMC.tools = False")
+    lab.run("%lmc model openai/mine --api-base http://127.0.0.1:9/v1")
+    lab.run("%lmc config vision True")
+    lab.run("%lmc config options {'context_window': 128000, 'api_key': 'sk-gone-1234567890'}")
+    lab.restart()
+    begun(lab)
+    lab.run("from lmc_jupyter.frontends.config.settings import LMC; mine = LMC.instance()")
+    assert lab.value("(session.choice.spec, mine.vision, mine.tools, mine.options)") == (
+        "openai/mine", True, False, {"context_window": 128000},
+    )  # fmt: skip
+    assert lab.value("session.choice.options['vision']") is True
+    (saved,) = (each for each in tmp_path.rglob("models/*.json"))
+    assert "sk-gone" not in saved.read_text()
+    lab.run("%lmc config vision None")
+    lab.restart()
+    begun(lab)
+    lab.run("from lmc_jupyter.frontends.config.settings import LMC; mine = LMC.instance()")
+    assert lab.value("(mine.vision, mine.tools)") == (None, False)
+
+
 def test_the_notebook_that_vs_code_names(make_frontend):
     lab = begun(make_frontend())
     assert lab.value("session.journal.notebook") == ""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -21,10 +23,12 @@ from lmc_jupyter.keys import address
 
 @dataclass(frozen=True, slots=True)
 class SavedModel:
-    """A model by its name, and its address where one was given."""
+    """A model by its name, and its address where one was given; of a notebook's, the settings that
+    go with it."""
 
     model: str
     api_base: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def of_notebook(notebook: str) -> SavedModel | None:
@@ -71,10 +75,11 @@ def _read(path: Path) -> SavedModel | None:
     try:
         values = json.loads(read_bytes(path))
         model, base = values["model"], values.get("api_base")
+        settings = dict(values.get("settings", {}))
     except FileNotFoundError:
         return None
     except (OSError, SessionError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise SessionError(f"the chosen model cannot be read from {path} ({error})") from None
     if not isinstance(model, str) or not (base is None or isinstance(base, str)):
         raise SessionError(f"the chosen model cannot be read from {path}: it holds no name")
-    return SavedModel(model, base)
+    return SavedModel(model, base, settings)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from traitlets import (
@@ -26,11 +26,26 @@ from traitlets import (
 from traitlets.config import Config, SingletonConfigurable
 
 from lmc_jupyter.errors import LMCError, SessionError
-from lmc_jupyter.keys import hide
+from lmc_jupyter.keys import Secret, hide
 from lmc_jupyter.turn.options import NAMES, Options, agents_level, context_level
 
 _OF_TRAIT = re.compile(r"The (?:value of the )?'(\w+)' trait of an? LMC instance")
 """How traitlets names a setting in its own sentences."""
+
+
+OF_MODEL = frozenset({"vision", "tools", "transcription_model"})
+"""Settings of the model that stay with a notebook's choice of one, beside `options`."""
+
+
+def _is_plain(value: object) -> bool:
+    """Whether JSON holds it, and no key is in it."""
+    if isinstance(value, Secret):
+        return False
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(each) for key, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (str, int, float))
 
 
 def _most_dollars(default: float | None, of: str) -> Any:
@@ -212,6 +227,32 @@ class LMC(SingletonConfigurable):
         names = self.class_own_traits(config=True).keys() - NAMES - others
         values = {name: getattr(self, name) for name in sorted(names)}
         return {**self.options, **{n: v for n, v in values.items() if v not in (None, "")}}
+
+    def saved_options(self) -> dict[str, Any]:
+        """What goes with the notebook's model over a restart: without keys, and without what no
+        file of JSON can hold."""
+        values = {name: getattr(self, name) for name in OF_MODEL}
+        plain = {name: each for name, each in self.options.items() if _is_plain(each)}
+        values = {name: each for name, each in values.items() if each is not None}
+        return {**values, **({"options": plain} if plain else {})}
+
+    def take_saved(self, values: Mapping[str, Any]) -> None:
+        """Let these values count that `saved_options` gave.
+
+        Raises
+        ------
+        SessionError
+            Where a value is not allowed, as in a file that was written by something else.
+        """
+        options = values.get("options", {})
+        try:
+            for name in OF_MODEL & values.keys():
+                setattr(self, name, values[name])
+            self.options = {**self.options, **options}
+        except (TraitError, TypeError) as error:
+            raise SessionError(
+                f"the settings of the chosen model cannot be read ({error})"
+            ) from None
 
     def session_options(self) -> dict[str, Any]:
         """What these settings say of `Options`, field by field."""

@@ -34,7 +34,7 @@ from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.cell.live_display import LiveDisplay
 from lmc_jupyter.frontends.config import first_cells, profiles, saved_model
 from lmc_jupyter.frontends.config.place import Place
-from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.config.settings import LMC, OF_MODEL
 from lmc_jupyter.frontends.config.tool_files import ToolFiles
 from lmc_jupyter.frontends.magic.commands import Commands, WrongCommand, asking, model
 from lmc_jupyter.frontends.magic.completion import Completion
@@ -192,6 +192,19 @@ class LMCMagics(Magics):
         elif name in self.settings.class_own_traits(config=True):
             session.choose_model(self.settings.model, **self.settings.model_options())
             self._warm_up()
+            if name in {*OF_MODEL, "options"}:
+                self._remember_options()
+
+    def _remember_options(self) -> None:
+        """They stay with the model that is chosen in this notebook."""
+        notebook, settings = self.session.journal.notebook, self.settings
+        try:
+            saved = saved_model.of_notebook(notebook)
+            if saved is not None and saved.model == settings.model:
+                saved = replace(saved, settings=settings.saved_options())
+                saved_model.remember(notebook, saved)
+        except SessionError as error:
+            _say(f"This setting counts until the kernel ends: {error}.")
 
     def _warm_up(self) -> None:
         if self.settings.start_worker:
@@ -361,7 +374,13 @@ def _begin_with_the_chosen_model(settings: LMC, shell: InteractiveShell) -> list
             choice, where = saved_model.of_all(), "for all notebooks"
     except SessionError as error:
         return [f"{error}: choose it again with `%lmc model NAME`."]
-    if choice is None or (choice.model, choice.api_base) == (settings.model, settings.api_base):
+    if choice is None:
+        return []
+    try:
+        settings.take_saved(choice.settings)
+    except SessionError as error:
+        return [f"{error}: choose it again with `%lmc model NAME`."]
+    if (choice.model, choice.api_base) == (settings.model, settings.api_base):
         return []
     settings.model, settings.api_base = choice.model, choice.api_base
     return [f"Model: {choice.model} (remembered {where})."]

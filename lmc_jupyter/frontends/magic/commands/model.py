@@ -120,7 +120,8 @@ def choose(
         raise
     try:
         if session.journal.notebook:
-            remember(session.journal.notebook, SavedModel(name, api_base))
+            saved = SavedModel(name, api_base, settings.saved_options())
+            remember(session.journal.notebook, saved)
     except SessionError as error:
         return f"Model: {text}, until this kernel ends: {error}.{_conversation(session)}"
     other = models.suggest(name, session.choice.api_base)
