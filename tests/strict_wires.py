@@ -28,11 +28,22 @@ from model_server import (
     chunked,
     reasoning,
     text,
-    tool,
 )
+from model_server import call as function_call
 
 Step = tuple[str, str | None]
 """(words, code of a call, or None for the last reply to a question)."""
+
+
+PROPOSED = "# for a cell\n"
+"""Begins the code of a step that is proposed."""
+
+
+def call_of(code: str) -> tuple[str, dict[str, Any]]:
+    """The function that a step calls, and its arguments."""
+    if code.startswith(PROPOSED):
+        return "propose_cell", {"cell": "7", "source": code}
+    return "execute", {"language": "python", "code": code}
 
 
 class Wire:
@@ -138,12 +149,12 @@ class Anthropic(Wire):
         }
         blocks: list[dict[str, Any]] = [thought, {"type": "text", "text": words}]
         if code is not None:
-            arguments = {"language": "python", "code": code}
+            name, arguments = call_of(code)
             blocks.append(
                 {
                     "type": "tool_use",
                     "id": f"toolu_{self.count}",
-                    "name": "execute",
+                    "name": name,
                     "input": arguments,
                 }
             )
@@ -208,7 +219,8 @@ class DeepSeek(Wire):
     def refuse(self, body: dict[str, Any]) -> str:
         for each in body["messages"]:
             for call in each.get("tool_calls", ()):
-                written = json.loads(call["function"]["arguments"]).get("code")
+                arguments = json.loads(call["function"]["arguments"])
+                written = arguments.get("code", arguments.get("source"))
                 own = [thought for thought, code in self.replies if code == written]
                 thought = each.get("reasoning_content")
                 if not thought or (own and thought not in own):
@@ -229,7 +241,10 @@ class DeepSeek(Wire):
         parts = [reasoning(thought), text(words)]
         if self.count in self.breaks:
             return Turn(*parts, STALL)
-        return Turn(*parts, *([] if code is None else [tool("python", code)]))
+        if code is not None:
+            name, arguments = call_of(code)
+            parts.append(function_call(name, json.dumps(arguments)))
+        return Turn(*parts)
 
 
 class Gemini(Wire):
@@ -283,9 +298,9 @@ class Gemini(Wire):
         if code is None:  # the last part has it, which may have no text
             parts.append({"text": "", "thoughtSignature": signature})
         else:
-            arguments = {"language": "python", "code": code}
-            call = {"name": "execute", "args": arguments, "id": f"id{self.count}"}
-            parts.append({"functionCall": call, "thoughtSignature": signature})
+            name, arguments = call_of(code)
+            made = {"name": name, "args": arguments, "id": f"id{self.count}"}
+            parts.append({"functionCall": made, "thoughtSignature": signature})
         is_broken = self.count in self.breaks
         self.replies.append({} if is_broken else parts[-1])
         self.thoughts.append("" if is_broken else signature)
@@ -396,9 +411,9 @@ class Responses(Wire):
             {"type": "message", "id": f"msg_{count}", "role": "assistant", "content": content},
         ]
         if code is not None:
-            call = {"type": "function_call", "id": f"fc_{count}", "call_id": f"call_x{count}"}
-            arguments = json.dumps({"language": "python", "code": code})
-            items.append({**call, "name": "execute", "arguments": arguments})
+            made = {"type": "function_call", "id": f"fc_{count}", "call_id": f"call_x{count}"}
+            name, arguments = call_of(code)
+            items.append({**made, "name": name, "arguments": json.dumps(arguments)})
         is_broken = self.count in self.breaks
         self.replies.append(items)  # LiteLLM has the reasoning of a reply at its end
         self.thoughts.append("" if is_broken else thought["encrypted_content"])

@@ -424,9 +424,11 @@ class ProcessChunk:
 
 
 def comparable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without the mark of the active line; a console's start has no format, its text has."""
+    """Without the mark of the active line, and the cell of a proposal, which the guide's client
+    does not know; a console's start has no format, its text has.
+    """
     return [
-        {key: value for key, value in message.items() if key not in ("activeLine", "partial")}
+        {k: value for k, value in message.items() if k not in ("activeLine", "partial", "cell")}
         | ({"format": "output"} if message["type"] == "console" else {})
         for message in messages
     ]

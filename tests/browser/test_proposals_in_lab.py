@@ -113,6 +113,24 @@ def test_for_a_cell_that_is_not_there_the_code_is_copied(chat: Panel) -> None:
     assert chat.page.evaluate("() => navigator.clipboard.readText()") == NEW
 
 
+def test_fix_is_answered_by_a_proposal_that_replaces_the_cell(chat: Panel) -> None:
+    at = chat.run(OLD)
+    chat.notebook.wait_done(at)
+    n = number(chat, at)
+    chat.do(
+        "from lmc_jupyter import Chunk\n"
+        f"model = script([Chunk('assistant', 'code', 'python', {NEW!r}, 'user', end=True)],"
+        " [said('By zero.')])"
+    )
+    chat.notebook.cell(at).get_by_role("button", name="Fix", exact=True).click()
+    chat.state("done")
+    card = chat.record("code").last
+    card.get_by_role("button", name=f"Replace cell {n}…").click()
+    chat.page.get_by_role("dialog").get_by_role("button", name="Replace", exact=True).click()
+    expect(card).to_contain_text("cell replaced")
+    assert source(chat, at) == NEW
+
+
 # In the output of a cell --------------------------------------------------------------------------
 
 

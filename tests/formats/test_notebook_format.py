@@ -725,3 +725,34 @@ def strings(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, dict)):
         for each in [*value, *value.values()] if isinstance(value, dict) else value:
             yield from strings(each)
+
+
+def proposal(text: str, **extra: Any) -> Message:
+    return Message("assistant", "code", "python", text, "user", extra=extra).stamped()
+
+
+def test_a_proposal_is_text_and_one_that_was_taken_stands_in_the_cell_of_the_person_alone() -> None:
+    mine = OwnCell(3, "def double(x):\n    return 2 * x")
+    talk = [
+        user("Write it as a function."),
+        proposal(mine.source, taken="inserted"),
+        proposal("half = 1", cell=7),
+        user("Use it."),
+        code("double(2)"),
+        out("4"),
+    ]
+    found = made(*talk, cells=[mine])
+    sources = [each.source for each in found.cells]
+    assert sources.count(mine.source) == 1
+    assert sum("2 * x" in each for each in sources) == 1
+    assert "*Proposed for a new cell, and taken: the code stands in your notebook.*" in sources
+    [text] = [each for each in found.cells if "half = 1" in each.source]
+    assert (text.cell_type, text.source) == (
+        "markdown",
+        "*Proposed for In [7], and not run:*\n\n```python\nhalf = 1\n```",
+    )
+    again = notebook.read(nbformat.writes(found).encode()).messages
+    assert [each.to_dict() for each in again] == [each.to_dict() for each in talk]
+    written = markdown.write(Conversation(talk))[0].decode()
+    assert "Proposed for In [7], and not run" in written
+    assert "2 * x" not in written

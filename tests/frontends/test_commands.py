@@ -237,6 +237,14 @@ def test_fix_shows_what_the_answer_changes_of_the_cell(cells, monkeypatch):
     assert cells.shell.user_ns["rate"] == 3
 
 
+def test_fix_shows_what_a_proposal_changes_of_the_cell(cells, monkeypatch):
+    monkeypatch.setattr(builtins, "input", lambda prompt="": "n")
+    cells("rate = 3\nrate / 0")
+    proposal = code("rate = 3\nrate / 2", recipient="user", cell=1, end=True)
+    current_session().choose_model(ScriptedModel([proposal], [said("That is all.")]))
+    assert cells("%lmc fix").splitlines()[-2:] == ["-rate / 0", "+rate / 2"]
+
+
 def test_the_difference_marks_what_would_not_be_seen(cells, monkeypatch):
     block = "rate = 3\nvalues = [1, 2]\nvalues[0] / (rate - 2)  # \u202e"
     assert fixed_by(cells, monkeypatch, block)[-1].endswith("# ⟨U+202E⟩")

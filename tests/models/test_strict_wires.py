@@ -12,8 +12,10 @@ import pytest
 from model_server import ModelServer, Refusal, Request, Turn, call, text
 from scripted import drive, question
 from strict_talk import WIRES, Talk, whole
+from strict_wires import PROPOSED
 
 from lmc_jupyter.errors import CallError, ModelError
+from lmc_jupyter.lmc import is_proposal
 from lmc_jupyter.models.litellm import LiteLLMModel, catalogue
 from lmc_jupyter.models.litellm.worker import lookups
 from lmc_jupyter.models.openai import Sent, messages, tools_of
@@ -87,6 +89,27 @@ def test_the_cache_of_claude_is_asked_for_at_the_beginning_and_the_end(
     assert body["messages"][-1]["content"][-1]["cache_control"] == mark
     assert json.dumps(body).count("cache_control") == 2
     assert talk.session.turns[0].requests[0].cached_tokens == 4
+
+
+@pytest.mark.parametrize("of", WIRES)
+def test_a_proposal_is_a_call_like_any_other_to_a_strict_provider(
+    shell: Any, model_server: ModelServer, of: str
+) -> None:
+    talk = Talk(model_server, of)
+    talk.ask(0)
+    talk.ask(1, first=f"{PROPOSED}raise SystemExit", more=1)
+    [proposal] = filter(is_proposal, talk.session.messages)
+    assert proposal.extra["cell"] == 7
+    talk.session.take_proposal(proposal.id or "", "replaced")
+    talk.ask(2)
+    wire = talk.wire
+    assert wire.refusals == []
+    texts = [*map(wire.text, wire.bodies)]
+    assert all(now.startswith(before) for before, now in pairwise(texts))
+    assert talk.session.pending is None
+    assert "nothing has run" in json.dumps(wire.bodies[4])
+    assert "put it in the place of the cell" not in json.dumps(wire.bodies[5])
+    assert "put it in the place of the cell" in json.dumps(wire.bodies[6])
 
 
 # OpenAI's Responses interface ---------------------------------------------------------------------

@@ -22,7 +22,7 @@ from lmc_jupyter.frontends.magic.commands.table import (
     command,
 )
 from lmc_jupyter.keys import redact
-from lmc_jupyter.lmc import Message, canonical, is_code
+from lmc_jupyter.lmc import Message, canonical, is_code, is_proposal
 from lmc_jupyter.session import Session
 
 
@@ -71,7 +71,9 @@ def _difference(cell: str, session: Session) -> str | None:
     for message in session.messages:
         if message.role == "user":
             blocks.clear()
-        elif is_code(message) and canonical(message.format or "") == "python":
+        elif not (is_code(message) or is_proposal(message)):
+            continue
+        elif canonical(message.format or "") == "python":
             blocks.append(message.content)
     for block in reversed(blocks):
         if SequenceMatcher(None, _words(cell), _words(block)).ratio() >= SIMILAR:
