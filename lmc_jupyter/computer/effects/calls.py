@@ -255,9 +255,6 @@ def _of_function(walk: Walk, it: Call, given: Value, found: bool) -> Value:
         return Value("numpy()", first.here, first.here)
     if place == "type" and len(it.args) == 1 and first.kind.endswith("()"):
         return Value(first.kind.removesuffix("()"))
-    if place in ("zip", "enumerate") and it.args:
-        items = (UNKNOWN,) * (place == "enumerate") + tuple(each.value for each in it.args)
-        return Value("zip()", parts=given.reach, items=items, functions=given.functions)
     if place in ("next", "min", "max"):
         return walk.element(first)
     if place in _SAME_ELEMENTS:
@@ -288,9 +285,8 @@ def _of_method(walk: Walk, it: Call, given: Value) -> Value:
     if name in ("get", "setdefault"):
         return walk.part(owner)._replace(kind=element.kind, chain=frozenset())
     if name in ("values", "items"):
-        pair = Value(parts=element.reach, items=(UNKNOWN, element), functions=element.functions)
-        each = pair if name == "items" else element
-        return Value("list()", parts=each.reach, items=(each,) * 2, functions=each.functions)
+        items = (element,) * 2 if name == "values" or element.kind == THEIRS else ()
+        return Value("list()", parts=element.reach, items=items, functions=element.functions)
     if name in tables.VIEW_METHODS and values.is_buffer(owner.live):
         return Value("numpy()", owner.here, owner.here)
     if name == "copy":

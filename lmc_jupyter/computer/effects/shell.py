@@ -39,8 +39,8 @@ alias awk basename bc cal cat cd clear cmp column comm cut date declare df diff 
 export expr false file find fold free function getconf grep egrep fgrep rg head help history
 hostname id join jobs jq less let local locale ls lscpu lsblk md5sum more nl nproc nvidia-smi od
 paste popd printenv printf ps pushd pwd read readlink realpath return rev sed seq set sha256sum
-shopt sleep sort stat strings tac tail tar test top tr tree true type ulimit umask uname uniq unset
-unzip uptime wait wc which whereis who whoami xxd yes zcat [ [[ :
+shopt sleep sort stat strings tac tail test top tr tree true type ulimit umask uname uniq unset
+uptime wait wc which whereis who whoami xxd yes zcat [ [[ :
 """)
 _REMOVE = words("rm rmdir unlink shred")
 _WRITE = words("touch mkdir tee truncate")
@@ -164,30 +164,12 @@ def _of_program(program: str, arguments: list[str], plain: list[str]) -> Iterato
             output = next((each.rpartition("/")[2] for each in plain if "://" in each), "")
         if output not in ("", "-"):
             yield Effect("writes", output)
-    elif program in ("tar", "unzip", "zip", "gzip", "gunzip"):
-        yield from _of_archive(program, arguments, plain)
     if program in _NETWORK:
         yield Effect("network", program)
     elif program == "git" and plain[:1] and plain[0] in ("clone", "pull", "push", "fetch"):
         yield Effect("network", f"git {plain[0]}")
         if plain[0] == "clone" and len(plain) > 1:
             yield Effect("writes", last.rpartition("/")[2].removesuffix(".git"))
-
-
-def _of_archive(program: str, arguments: list[str], plain: list[str]) -> Iterator[Effect]:
-    flags = arguments[0].lstrip("-") if arguments else ""
-    folder = _option(arguments, "-C", "-d", "--directory") or "."
-    if program == "tar" and "c" in flags and len(plain) > (flags == plain[0]):
-        yield Effect("writes", plain[flags == plain[0]])
-    elif (program == "tar" and "x" in flags) or (program == "unzip" and "-l" not in arguments):
-        yield Effect("writes", folder)
-    elif program == "zip" and plain:
-        yield Effect("writes", plain[0])
-    elif program in ("gzip", "gunzip") and not {"-c", "--stdout"} & set(arguments):
-        for each in plain:
-            yield Effect("writes", f"{each}.gz" if program == "gzip" else each.removesuffix(".gz"))
-            if not {"-k", "--keep"} & set(arguments):
-                yield Effect("removes", each)
 
 
 def _option(arguments: list[str], *names: str) -> str:

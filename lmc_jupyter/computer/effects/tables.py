@@ -131,17 +131,13 @@ ENDS = words("exit quit os._exit os.abort")
 
 # What is harmless ---------------------------------------------------------------------------------
 
-_ERRORS = {
-    name for name, each in vars(builtins).items()
-    if isinstance(each, type) and issubclass(each, BaseException)
-}  # fmt: skip
-BUILTINS = _ERRORS | words("""
+BUILTINS = words("""
 abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod compile complex dict
 dir display divmod enumerate filter float format frozenset getattr get_ipython hasattr hash help hex
 id input int isinstance issubclass iter len list map max memoryview min next object oct ord pow
 print property range repr reversed round set slice sorted staticmethod str sum super tuple type vars
 zip globals locals reveal_type
-""")
+""") | {name for name in dir(builtins) if name[0].isupper()}
 LOOKS = words(
     "help print dir display repr str len hasattr getattr type isinstance id callable vars"
 )
@@ -239,15 +235,20 @@ __init_subclass__
 """Attributes by which code reaches what it does not name."""
 
 _ALIASES = {
-    "posix": "os", "nt": "os", "posixpath": "os.path", "ntpath": "os.path", "_io": "io",
-    "_pickle": "pickle", "_thread": "threading", "_operator": "operator", "_random": "random",
-    "_sqlite3": "sqlite3", "_socket": "socket", "_ctypes": "ctypes", "_bisect": "bisect",
-    "_heapq": "heapq", "_json": "json", "_struct": "struct", "_csv": "csv", "_datetime": "datetime",
-    "_collections": "collections", "_functools": "functools", "builtins": "", "_posixsubprocess":
-    "subprocess", "os.posix": "os", "pathlib._local": "pathlib", "cloudpickle": "pickle",
-    "dill": "pickle", "_pydatetime": "datetime", "_asyncio": "asyncio", "_decimal": "decimal",
-    "pylab": "matplotlib.pyplot", "torch._C": "torch",
-}  # fmt: skip
+    f"_{name}": name
+    for name in words("""
+asyncio bisect collections csv ctypes datetime decimal functools heapq io json operator
+pickle random socket sqlite3 struct
+""")
+} | dict(
+    each.split("=")
+    for each in words("""
+posix=os nt=os os.posix=os posixpath=os.path ntpath=os.path cloudpickle=pickle dill=pickle
+_thread=threading _pydatetime=datetime _posixsubprocess=subprocess pathlib._local=pathlib
+pylab=matplotlib.pyplot torch._C=torch builtins=
+""")
+)
+"""Another name of a module -> the one that the tables have."""
 _LEAKS = words("os sys subprocess shutil builtins importlib socket ctypes pickle posix io urllib")
 """Modules that others have as members: `shutil.os.system`."""
 
@@ -287,13 +288,9 @@ def is_harmless(path: str) -> bool:
     return (LOUD if best == pure else DISHONEST).match(path) is None
 
 
-def is_known_module(name: str) -> bool:
-    """Whether importing it runs code of Python's or of a library that is known here."""
-    return name.partition(".")[0] in _TOPS
-
-
-_TOPS = (
+TOPS = (
     sys.stdlib_module_names
     | {each.partition(".")[0] for each in HONEST | NETWORK}
     | words("IPython lmc_jupyter pip setuptools ipykernel pytest sqlalchemy")
 )
+"""Modules of Python, and libraries that are known here: importing them is harmless."""

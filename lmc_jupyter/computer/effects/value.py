@@ -22,15 +22,8 @@ from itertools import islice
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple
 
-from lmc_jupyter.computer.effects.tables import (
-    HONEST,
-    MIXED,
-    PURE,
-    is_harmless,
-    is_known_module,
-    place_of,
-    words,
-)
+from lmc_jupyter.computer.effects import tables
+from lmc_jupyter.computer.effects.tables import words
 from lmc_jupyter.computer.tools import namespace
 from lmc_jupyter.content import shorten
 from lmc_jupyter.kernel.namespace import ARRAY_MODULES, module_of, type_and_shape
@@ -111,7 +104,9 @@ class Value(NamedTuple):
         """What is known where it may be this or the other."""
         kind = self.kind
         if kind != other.kind:
-            quiet = all(each == OWN or (each and is_harmless(each)) for each in (kind, other.kind))
+            quiet = all(
+                each == OWN or (each and tables.is_harmless(each)) for each in (kind, other.kind)
+            )
             kind = THEIRS if THEIRS in (kind, other.kind) else OWN if quiet else ""
         same = self if kind == self.kind else Value()
         return Value(
@@ -233,25 +228,22 @@ def parameters(node: Any) -> list[ast.arg]:
     return [*each.posonlyargs, *each.args, *each.kwonlyargs, *extra]
 
 
-def bound_names(body: Iterable[ast.AST]) -> set[str]:
-    """The names that statements bind in their own scope."""
+def names_of(body: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
+    """The names that statements bind in their own scope, and those that they declare `global`."""
     names: set[str | None] = set()
+    global_: set[str] = set()
     for node in _of_scope(body):
-        if isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Load):
-                names.add(node.id)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
         elif isinstance(node, ast.alias):
             names.add((node.asname or node.name).partition(".")[0])
         elif isinstance(node, (*DEFINITIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
             names.add(node.name)
         elif isinstance(node, ast.MatchMapping):
             names.add(node.rest)
-    return {name for name in names if name}
-
-
-def global_names(body: Iterable[ast.AST]) -> set[str]:
-    """The names that statements declare `global`."""
-    return {name for node in _of_scope(body) if isinstance(node, ast.Global) for name in node.names}
+        elif isinstance(node, ast.Global):
+            global_.update(node.names)
+    return {name for name in names if name} - global_, global_
 
 
 def _of_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -382,24 +374,18 @@ def _is_by_hand(member: Any) -> bool:
 def attribute_of(value: Any, name: str) -> Any:
     """An attribute of a value of the person's class; None where reading it runs code of theirs,
     NOTHING where it is not known."""
-    kind = type(value)
-    if issubclass(kind, _ITSELF):
+    if issubclass(type(value), _ITSELF):
         return members_of(value).get(name, NOTHING)
-    found = NOTHING
-    for each, own in _classes(kind):
-        is_foreign = each is not object and _is_by_hand(own.get("__getattribute__"))
-        if is_foreign or "__getattr__" in own:
-            return None
-        found = own.get(name, NOTHING) if found is NOTHING else found
-    if type(found) in (types.FunctionType, types.MemberDescriptorType):
-        return NOTHING
-    if found is not NOTHING and hasattr(type(found), "__get__"):
+    owns = [own for each, own in _classes(type(value)) if each is not object]
+    if any("__getattr__" in own or _is_by_hand(own.get("__getattribute__")) for own in owns):
         return None
-    try:
-        attributes = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return found
-    return attributes.get(name, found) if type(attributes) is dict else found
+    found = next((own[name] for own in owns if name in own), NOTHING)
+    if found is not NOTHING and hasattr(type(found), "__get__"):
+        is_method = type(found) in (types.FunctionType, types.MemberDescriptorType)
+        return NOTHING if is_method else None
+    attributes = next((own["__dict__"] for own in owns if "__dict__" in own), None)
+    mine = attributes.__get__(value) if type(attributes) is types.GetSetDescriptorType else {}
+    return mine.get(name, found)
 
 
 # Places -------------------------------------------------------------------------------------------
@@ -410,7 +396,7 @@ def value_of(value: Any, name: str) -> Value:
     own = frozenset({name})
     if type(value) in _LAZY or is_theirs(value):
         return Value(THEIRS, own, live=value)
-    return Value(place_of(_place(value)), own, text=text_of(value), live=value)
+    return Value(tables.place_of(_place(value)), own, text=text_of(value), live=value)
 
 
 def element_kind(value: Any) -> str:
@@ -420,8 +406,8 @@ def element_kind(value: Any) -> str:
         kinds = {value_of(one, "").kind for one in each}
         if THEIRS in kinds or len(kinds) == 1:
             return THEIRS if THEIRS in kinds else kinds.pop()
-        return OWN if all(map(is_harmless, kinds)) else ""
-    return _place(value) if library_of(value) in HONEST else OWN
+        return OWN if all(map(tables.is_harmless, kinds)) else ""
+    return _place(value) if library_of(value) in tables.HONEST else OWN
 
 
 def members_of(module: Any) -> dict[str, Any]:
@@ -484,7 +470,7 @@ def is_data(place: str) -> bool:
 
 def is_module_place(place: str) -> bool:
     """Whether this is a module, as far as it is known."""
-    return is_module(find(place)) or place in PURE | HONEST | MIXED.keys()
+    return is_module(find(place)) or place in tables.PURE | tables.HONEST | tables.MIXED.keys()
 
 
 def is_unbound(place: str, has_roots: bool) -> bool:
@@ -515,20 +501,15 @@ def is_theirs(value: Any) -> bool:
 def _is_their_module(name: Any) -> bool:
     """Whether this is a module of the person's: neither Python's own nor an installed one."""
     top = name.partition(".")[0] if isinstance(name, str) else "builtins"
-    if top == "__main__":
-        return True
-    if top == "lmc_jupyter" or top in sys.stdlib_module_names or top in sys.builtin_module_names:
-        return False
     file = members_of(sys.modules.get(top)).get("__file__")
-    return isinstance(file, str) and not _is_installed(file)
+    is_file = isinstance(file, str) and not _is_installed(file)
+    return top == "__main__" or (is_file and top not in tables.TOPS)
 
 
 def is_safe_to_import(name: str) -> bool:
     """Whether an import runs no code, or that of Python and of installed packages."""
     top = name.partition(".")[0]
-    if name in sys.modules or is_known_module(name):
-        return True
-    if top in sys.modules:
+    if top in tables.TOPS or top in sys.modules:
         return not _is_their_module(top)
     try:
         spec = PathFinder.find_spec(top)

@@ -19,23 +19,7 @@ from typing import Any, get_args
 
 from lmc_jupyter.computer.effects import calls, tables
 from lmc_jupyter.computer.effects import value as values
-from lmc_jupyter.computer.effects.value import (
-    DEFINITIONS,
-    NOTHING,
-    OWN,
-    THEIRS,
-    UNKNOWN,
-    Function,
-    Roots,
-    Scope,
-    Value,
-    bound_names,
-    global_names,
-    mix,
-    parameters,
-    short,
-    source,
-)
+from lmc_jupyter.computer.effects.value import OWN, THEIRS, UNKNOWN, Scope, Value, mix, source
 from lmc_jupyter.computer.languages.python_syntax import parse
 from lmc_jupyter.content.effect import Effect, EffectKind
 from lmc_jupyter.kernel.namespace import ARRAY_MODULES
@@ -132,8 +116,7 @@ class Walk:
             body = parse(code, self._shell).body
         except (SyntaxError, ValueError):
             return
-        global_ = global_names(body)
-        inner = Scope("function", self.module, bound_names(body) - global_, global_)
+        inner = Scope("function", self.module, *values.names_of(body))
         self.branch(body, inner if apart else self.module, 0)
 
     def branch(self, body: Iterable[ast.AST], scope: Scope, depth: int = 1) -> None:
@@ -217,14 +200,8 @@ class Walk:
     _matchstar = _matchmapping = _matchas
 
     def _delete(self, node: ast.Delete, scope: Scope) -> None:
-        targets = list(node.targets)
-        for target in targets:
-            if isinstance(target, (ast.Tuple, ast.List)):
-                targets += target.elts
-            elif not isinstance(target, ast.Name):
-                self.bind(target, scope, loses=True)
-            elif scope.owner(target.id) is self.module:
-                self.unbind(target.id)
+        for target in node.targets:
+            self.bind(target, scope, loses=True)
 
     def _return(self, node: ast.Return, scope: Scope) -> None:
         if node.value is not None:
@@ -239,7 +216,7 @@ class Walk:
             top = alias.name.partition(".")[0]
             name, module = (alias.asname, alias.name) if alias.asname else (top, top)
             self.load_module(alias.name)
-            self._bind_import(name, scope, module, sys.modules.get(module, NOTHING))
+            self._bind_import(name, scope, module, sys.modules.get(module, values.NOTHING))
 
     def _importfrom(self, node: ast.ImportFrom, scope: Scope) -> None:
         module = node.module or ""
@@ -253,7 +230,7 @@ class Walk:
                 self.add("unknown", f"from {module} import *", "may bind any name")
                 self._stars.append(module)
                 continue
-            live = members.get(alias.name, NOTHING)
+            live = members.get(alias.name, values.NOTHING)
             self._bind_import(alias.asname or alias.name, scope, f"{module}.{alias.name}", live)
 
     def load_module(self, name: str) -> None:
@@ -268,10 +245,9 @@ class Walk:
     def _bind_import(self, name: str, scope: Scope, path: str, live: Any) -> None:
         """An import binds a name; nobody calls that news where it has this very value already."""
         owner = scope.owner(name)
-        is_theirs = live is not NOTHING and values.is_theirs(live)
-        owner.known[name] = (
-            values.value_of(live, name) if is_theirs else Value(tables.place_of(path))
-        )
+        is_theirs = live is not values.NOTHING and values.is_theirs(live)
+        value = values.value_of(live, name) if is_theirs else Value(tables.place_of(path))
+        owner.known[name] = value
         if owner is self.module and name in self.names and self.names[name] is not live:
             self._state[name] = ("bound", self._suite)
 
@@ -301,25 +277,25 @@ class Walk:
         for keyword in node.keywords:
             self.hand_on(keyword.value, scope)  # a metaclass is called
         calls.hand_on(self, self.attributes.get("__init_subclass__", UNKNOWN), ast.Name(node.name))
-        inner = Scope("class", scope, bound_names(node.body), global_names(node.body))
+        inner = Scope("class", scope, *values.names_of(node.body))
         for statement in node.body:
             self.value(statement, inner)
         for name, known in inner.known.items():
             self.set_attribute(name, known)
-        return Value(functions=frozenset({Function(node, inner)}))
+        return Value(functions=frozenset({values.Function(node, inner)}))
 
     def _lambda(self, node: Any, scope: Scope) -> Value:
         """A function; its defaults and annotations are read where it is defined."""
         for each in (*node.args.defaults, *node.args.kw_defaults):
             if each is not None:
                 self.hand_on(each, scope)
-        annotations = [each.annotation for each in parameters(node)]
+        annotations = [each.annotation for each in values.parameters(node)]
         for each in (*annotations, getattr(node, "returns", None)):
             if each is not None:
                 self.value(each, scope)
-        return Value(functions=frozenset({Function(node, scope)}))
+        return Value(functions=frozenset({values.Function(node, scope)}))
 
-    def run(self, function: Function, call: calls.Call) -> Value:
+    def run(self, function: values.Function, call: calls.Call) -> Value:
         """What calling a function or class of this code gives; its body is read."""
         if isinstance(function.node, ast.ClassDef):
             return self._instance(function.node, function.scope, call)
@@ -337,8 +313,8 @@ class Walk:
             self.add("unknown", "", "it has more in its functions than is read here")
             return UNKNOWN
         body: list[Any] = [node.body] if isinstance(node, ast.Lambda) else node.body
-        global_ = global_names(body)
-        local = (bound_names(body) | {each.arg for each in parameters(node)}) - global_
+        local, global_ = values.names_of(body)
+        local |= {each.arg for each in values.parameters(node)}
         self._depth += 1
         self._active.append(node)
         inner = Scope("function", scope, local, global_, known, self._depth)
@@ -366,43 +342,37 @@ class Walk:
         for each in node.body:
             if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
                 self.set_attribute(each.target.id, given)  # as a dataclass does
-        methods = [each for each in node.body if isinstance(each, DEFINITIONS[:2])]
+        methods = [each for each in node.body if isinstance(each, values.DEFINITIONS[:2])]
         for method in sorted(methods, key=lambda each: each.name != "__init__"):
             is_init = method.name == "__init__"
             nothing = calls.Call(call.node, [], {})
-            self.run(Function(method, scope, me), call if is_init else nothing)
+            self.run(values.Function(method, scope, me), call if is_init else nothing)
         return me
 
-    def _arguments(self, function: Function, call: calls.Call) -> dict[str, Value]:
+    def _arguments(self, function: values.Function, call: calls.Call) -> dict[str, Value]:
         """Parameter -> what is known of its value."""
-        node = function.node
+        node, known = function.node, {}
         names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
-        known: dict[str, Value] = {}
+        given = [each.value for each in call.args]
+        decorators = {source(each) for each in getattr(node, "decorator_list", ())}
+        mine = [function.me] if function.me and "staticmethod" not in decorators else []
         if call.is_open or call.handed:
             mixture = mix(each.value for each in call.all())
-            mixture = mixture._replace(roots=mixture.reach)
-            known = {each.arg: mixture for each in parameters(node)}
-        positional = [each.value for each in call.args]
-        decorators = {source(each) for each in getattr(node, "decorator_list", ())}
-        if function.me is not None and "staticmethod" not in decorators:
-            positional.insert(0, function.me)
-            known.pop(names[0], None) if names else None
-        if not call.handed and not call.is_open:
-            known |= zip(names, positional, strict=False)
-        elif function.me is not None and names:
-            known[names[0]] = function.me
+            given = [mixture._replace(roots=mixture.reach)] * len(values.parameters(node))
+        known = dict(zip(names, [*mine, *given], strict=False))
         keywords = {name: each.value for name, each in call.keywords.items()}
-        known |= {name: each for name, each in keywords.items() if name in names}
-        optional = names[len(names) - len(node.args.defaults) :]
+        known |= {
+            each.arg: keywords[each.arg] for each in values.parameters(node) if each.arg in keywords
+        }
         for name, default in (
-            *zip(optional, node.args.defaults, strict=True),
+            *zip(reversed(names), reversed(node.args.defaults), strict=False),
             *zip((each.arg for each in node.args.kwonlyargs), node.args.kw_defaults, strict=True),
         ):
             if name not in known and default is not None:
                 known[name] = self.value(default, function.scope)
-        rest = [*positional[len(names) :], *keywords.values()]
+        rest = mix([*given[len(names) - len(mine) :], *keywords.values()])
         for extra in filter(None, (node.args.vararg, node.args.kwarg)):
-            known.setdefault(extra.arg, self._row(mix(rest)))
+            known[extra.arg] = self._row(rest)
         return {name: each._replace(chain=frozenset()) for name, each in known.items()}
 
     # Names ----------------------------------------------------------------------------------------
@@ -411,15 +381,17 @@ class Walk:
         self, target: ast.expr, scope: Scope, value: Value = UNKNOWN, *, loses: bool = False
     ) -> None:
         """Bind a target to a value."""
-        if isinstance(target, ast.Name):
+        if isinstance(target, ast.Name) and not loses:
             self._bind_name(target.id, scope, value)
+        elif isinstance(target, ast.Name) and scope.owner(target.id) is self.module:
+            self.unbind(target.id)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, scope, self._row(value))
         elif isinstance(target, (ast.Tuple, ast.List)):
             known = value.items if len(value.items) == len(target.elts) else ()
             element = UNKNOWN if known else self.element(value)
             for index, each in enumerate(target.elts):
-                self.bind(each, scope, known[index] if known else element)
+                self.bind(each, scope, known[index] if known else element, loses=loses)
         elif isinstance(target, ast.Subscript):
             self._bind_item(target, scope, value, loses)
         elif isinstance(target, ast.Attribute):
@@ -440,8 +412,6 @@ class Walk:
             if index.text is not None and isinstance(target.slice, ast.Constant):
                 self._state[index.text] = ("deleted" if loses else "bound", None)
             self.add("unknown", f"{source(target.value)}[…]", "may bind any name")
-        elif owner.kind in ("sys.modules", "builtins.__dict__"):
-            self.add("unknown", source(target), "is set in Python itself")
         self.change(owner.here, loses=loses)
 
     def _row(self, value: Value) -> Value:
@@ -461,15 +431,13 @@ class Walk:
         """What this expression gives has this in it from now on."""
         while isinstance(node, (ast.Subscript, ast.Call)):
             node = node.value if isinstance(node, ast.Subscript) else node.func
-        is_name = isinstance(node, ast.Name)
         found = scope.owner(node.id).known if isinstance(node, ast.Name) else self.attributes
-        name = getattr(node, "id" if is_name else "attr", "")
+        name = getattr(node, "id", getattr(node, "attr", ""))
         if name in found and (value.reach or value.functions):
             known = found[name]
-            functions = known.functions | value.functions
-            parts = known.parts | value.reach
-            found[name] = known._replace(parts=parts, functions=functions, items=())
-            self._version += found[name].key != known.key
+            inside = known.or_else(Value(known.kind, parts=value.reach, functions=value.functions))
+            found[name] = inside._replace(text=known.text, items=())
+            self._version += 1
 
     def _bind_name(self, name: str, scope: Scope, value: Value) -> None:
         owner = scope.owner(name)
@@ -477,10 +445,9 @@ class Walk:
         before = owner.known.get(name)
         if before is not None and self._depth > owner.depth:
             value = value.or_else(before)
-        if owner.kind in ("module", "function") and (before is None or before.key != value.key):
-            self._version += owner is self.module
         if owner is self.module:
             self._state[name] = ("bound", self._suite)
+            self._version += before is None or before.key != value.key
         owner.known[name] = value
 
     def bind_here(self, name: str) -> None:
@@ -548,9 +515,8 @@ class Walk:
         """What is known of an attribute of this value."""
         if name in ("user_ns", "user_global_ns"):
             return Value("globals()")
-        if name in tables.BACK_DOORS or (
-            name == "__dict__" and owner.kind not in (OWN, "list()", "dict()")
-        ):
+        is_dict = name == "__dict__" and owner.kind not in (OWN, "list()", "dict()")
+        if name in tables.BACK_DOORS or is_dict or (owner.kind, name) == ("sys", "modules"):
             self.add("unknown", source(node), "may do more")
         value = self.part(owner)._replace(kind=OWN, owner=owner, name=name)
         if owner.is_place:
@@ -559,7 +525,7 @@ class Walk:
             found = values.attribute_of(owner.live, name)
             if found is None:
                 self.add("unknown", source(node), "runs code of its class")
-            elif found is not NOTHING:
+            elif found is not values.NOTHING:
                 known = values.value_of(found, name)
                 return known._replace(roots=value.roots, chain=value.chain)
             return value._replace(kind=THEIRS)
@@ -584,13 +550,9 @@ class Walk:
         owner, index = self.value(node.value, scope), self.value(node.slice, scope)
         if type(owner.live) is defaultdict:  # an index that it has not becomes one
             self.change(owner.roots)
-        if owner.kind == "sys.modules":
-            if isinstance(node.slice, ast.Name) or index.text is None:
-                self.add("unknown", source(node), "may do more")  # `sys.modules[__name__]`
-            return Value(tables.place_of(index.text or ""))
         if owner.kind == "globals()":
-            live = self.names.get(index.text or "", NOTHING)
-            return UNKNOWN if live is NOTHING else values.value_of(live, index.text or "")
+            live = self.names.get(index.text or "", values.NOTHING)
+            return UNKNOWN if live is values.NOTHING else values.value_of(live, index.text or "")
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
             at = node.slice.value
             if -len(owner.items) <= at < len(owner.items):
@@ -608,11 +570,8 @@ class Walk:
     def element(self, value: Value) -> Value:
         """What is known of an element."""
         roots = value.parts | self.without_copies(value.roots) | self._views(value.roots)
-        if value.items and value.kind == "zip()":
-            pair = tuple(self.element(each) for each in value.items)
-            return Value(roots=roots, parts=roots, items=pair, functions=value.functions)
         kind = OWN
-        if value.live is not NOTHING:
+        if value.live is not values.NOTHING:
             kind = values.element_kind(value.live)
         elif value.kind == THEIRS or value.kind.startswith("pathlib."):
             kind = value.kind
@@ -623,17 +582,12 @@ class Walk:
         if value.items:
             kind = mix(value.items).kind
         text = value.items[0].text if len(value.items) == 1 else None
-        same = value.items and all(each.items and each.kind != "dict()" for each in value.items)
-        items: tuple[Value, ...] = ()
-        if same and len({len(each.items) for each in value.items}) == 1:  # `[("a", x), ("b", y)]`
-            rows = zip(*(each.items for each in value.items), strict=True)
-            items = tuple(mix(row) for row in rows)
-        return Value(kind, roots, roots, text=text, items=items, functions=value.functions)
+        return Value(kind, roots, roots, text=text, functions=value.functions)
 
-    def _views(self, roots: Roots) -> Roots:
+    def _views(self, roots: values.Roots) -> values.Roots:
         return frozenset(root for root in roots if values.is_numpy_array(self.names.get(root)))
 
-    def without_copies(self, roots: Roots) -> Roots:
+    def without_copies(self, roots: values.Roots) -> values.Roots:
         """Without those whose parts may be copies: frames and arrays; nor modules."""
         live = ((root, self.names.get(root)) for root in roots)
         return frozenset(
@@ -695,7 +649,7 @@ class Walk:
                 text += values.written(each.value) if known is None else known
             elif isinstance(each, ast.Constant):
                 text += str(each.value)
-        return Value("str()", text=short(text))
+        return Value("str()", text=values.short(text))
 
     def _binop(self, node: ast.BinOp, scope: Scope) -> Value:
         left, right = self.value(node.left, scope), self.value(node.right, scope)
@@ -706,7 +660,7 @@ class Walk:
             if isinstance(node.op, ast.Div):
                 return Value(left.kind, text=values.join(left.text, end))
             end = end if isinstance(node.op, ast.Add) else ""
-            return Value(left.kind, text=short(left.text + end))
+            return Value(left.kind, text=values.short(left.text + end))
         return Value(kind, parts=left.parts | right.parts, functions=left.functions)
 
     def _yield(self, node: Any, scope: Scope) -> Value:
@@ -727,7 +681,7 @@ class Walk:
         return UNKNOWN
 
     def _listcomp(self, node: Any, scope: Scope) -> Value:
-        local = bound_names([each.target for each in node.generators])
+        local, _ = values.names_of(each.target for each in node.generators)
         inner = Scope("comprehension", scope, local, depth=self._depth)
         for index, generator in enumerate(node.generators):
             element = self.element(self.hand_on(generator.iter, inner if index else scope))
@@ -739,19 +693,16 @@ class Walk:
             each = getattr(node, part, None)
             if each is not None:
                 result = self.hand_on(each, inner)
-        items = (result._replace(live=NOTHING, text=None),) * 2
+        items = (result._replace(live=values.NOTHING, text=None),) * 2
         return Value("list()", parts=result.reach, items=items, functions=result.functions)
 
     _setcomp = _dictcomp = _generatorexp = _listcomp
 
     def _call(self, node: ast.Call, scope: Scope) -> Value:
-        callee = self._owner(node.func, scope)
-        result = calls.call(self, callee, self._given(node, scope))
-        if callee.owner is not None and not callee.owner.is_place:
-            owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-            for each in (*node.args, *(keyword.value for keyword in node.keywords)):
-                if callee.name in values.CONTAINER_METHODS:
-                    self.store(owner, scope, self.value(each, scope))
+        callee, it = self._owner(node.func, scope), self._given(node, scope)
+        result = calls.call(self, callee, it)
+        if callee.name in values.CONTAINER_METHODS and isinstance(node.func, ast.Attribute):
+            self.store(node.func.value, scope, mix(each.value for each in it.all()))
         return result
 
     def _given(self, node: ast.Call, scope: Scope) -> calls.Call:
