@@ -143,7 +143,7 @@ function Bar({ wire, transport, trusted }: Props): VNode {
         since={state?.since ?? performance.now()}
         seconds={isCut ? null : (state?.said.elapsed ?? null)}
         busy={busy && !isCut}
-        label={state?.said.label ?? ""}
+        label={isCut ? "" : (state?.said.label ?? "")}
       >
         {isCut ? null : stopButton}
       </StateLine>
