@@ -94,6 +94,12 @@ def refuses_tools(problem: Problem) -> bool:
     return may_name_tools and _TOOLS.search(problem.text) is not None
 
 
+def wants_reasoning(problem: Problem) -> bool:
+    """Whether the server misses what the model thought with a call."""
+    return problem.status in (400, 422) and _REASONING.search(problem.text) is not None
+
+
+_REASONING = re.compile(r"reasoning_content.{0,80}(?:passed back|missing|required)", re.DOTALL)
 _TOOLS = re.compile(r"\btools?\b|tool[_ -]choice|function[_ ]call", re.IGNORECASE)
 _OVER_WINDOW = re.compile(
     r"context[ _](?:length|window|size|limit)|maximum context|prompt is too long|too many tokens"

@@ -133,6 +133,10 @@ class ToolsRefused(ModelError):  # noqa: N818 - it may be asked again without to
     """The server refused the tools that it was sent."""
 
 
+class ReasoningMissing(ModelError):  # noqa: N818 - it may be asked again with a blank in its place
+    """The server wants `reasoning_content` with each call, also with those of other models."""
+
+
 class WindowExceeded(ModelError):  # noqa: N818 - it may be asked again with less
     """The provider refused a request that is longer than the model's window.
 

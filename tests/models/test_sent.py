@@ -307,5 +307,8 @@ def test_what_a_journal_has_is_what_was_sent(with_image: bool) -> None:
 def test_a_journal_that_cannot_be_read_begins_anew() -> None:
     exchanges = Exchanges()
     exchanges.begin([{"to": "m", "at": "x"}, {"to": "m", "chat": 3}, {}], [user("First.")])
-    chat = exchanges.of("m", None).request([user("First.")], Brief("Be brief."), TOOLS)
-    assert_acceptable(chat)
+    sent, first = exchanges.of("m", None), user("First.")
+    assert_acceptable(sent.request([first], Brief("Be brief."), TOOLS))
+    assert "cannot be read" in sent.reason
+    sent.request([first, user("Second.")], Brief("Be brief."), TOOLS)
+    assert sent.reason == ""

@@ -18,11 +18,18 @@ from lmc_jupyter.keys import Secret, problem, redact
 from lmc_jupyter.models import suggest
 from lmc_jupyter.models.brief import Notify
 from lmc_jupyter.models.cancel import Cancel
-from lmc_jupyter.models.failure import Failure, Problem, lacks_key, over_window, refuses_tools
+from lmc_jupyter.models.failure import (
+    Failure,
+    Problem,
+    lacks_key,
+    over_window,
+    refuses_tools,
+    wants_reasoning,
+)
 from lmc_jupyter.models.litellm import access, catalogue, worker_process
 from lmc_jupyter.models.litellm.prices import Costs, Price, price_of_sound
 from lmc_jupyter.models.request import Record, Request
-from lmc_jupyter.models.values import Delta, Limits, ToolsRefused, WindowExceeded
+from lmc_jupyter.models.values import Delta, Limits, ReasoningMissing, ToolsRefused, WindowExceeded
 
 CHARACTERS_A_TOKEN = 4
 """Of a reply that the provider did not count."""
@@ -212,6 +219,8 @@ class _Call:
         sentence = redact(failure.sentence(), self._keys())
         if over_window(what) and not has_begun:
             return WindowExceeded(sentence, what.text)
+        if wants_reasoning(what) and not has_begun:
+            return ReasoningMissing(sentence)
         without_tools = "tools" in self.request and not has_begun and refuses_tools(what)
         return ToolsRefused(sentence) if without_tools else ModelError(sentence)
 

@@ -1,7 +1,7 @@
 """Any model that LiteLLM reaches: a conversation becomes a request, its deltas become chunks.
 
-One rule: a request is repeated only for a known reason (the server refuses tools, the window is
-smaller than we thought), and once for each.
+One rule: a request is repeated only for a known reason (the server refuses tools, it misses the
+thoughts of another model, the window is smaller than we thought), and once for each.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from lmc_jupyter.models.openai import (
 )
 from lmc_jupyter.models.reply import Reply
 from lmc_jupyter.models.request import Record
-from lmc_jupyter.models.values import Limits, ToolsRefused, Usage, WindowExceeded
+from lmc_jupyter.models.values import Limits, ReasoningMissing, ToolsRefused, Usage, WindowExceeded
 
 _MARKED = ("anthropic", "bedrock", "bedrock_converse", "vertex_ai")
 """Providers that cache up to the marks in a request."""
@@ -213,6 +213,9 @@ class LiteLLMModel:
                     raise
                 self._toolless.add(base)
                 self._notify(f"{self.name} takes no tools there: asking again without them")
+            except ReasoningMissing:
+                if not self._sent(brief).begin_with_blanks():
+                    raise
             except WindowExceeded as error:
                 if has_learned or not self._window.learn(
                     error.text, selection.tokens + room.overhead
@@ -242,7 +245,7 @@ class LiteLLMModel:
         """One request and its reply."""
         base, key = self.access()
         keys = {"api_key": key} if key is not None else self._stored_keys(base)
-        sent = (brief.exchanges or self._exchanges).of(self.name, base)
+        sent = self._sent(brief)
         chat = sent.request(messages, brief, abilities, selection)
         remark = self._describe(sent)
         request = {"model": self.name, **keys, **self._options, "messages": chat}
@@ -291,6 +294,10 @@ class LiteLLMModel:
         finally:
             deltas.close()
             sent.keep(message.build(has_mistake=has_mistake))
+
+    def _sent(self, brief: Brief) -> Sent:
+        """What of this conversation went to this model at its address."""
+        return (brief.exchanges or self._exchanges).of(self.name, self.access()[0])
 
     def _cache_options(self, base: str | None, sent: Sent) -> dict[str, Any]:
         """How a provider is asked to cache what this request shares with the next one: by marks on

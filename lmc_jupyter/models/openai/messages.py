@@ -77,6 +77,7 @@ MAX_FILE = 50_000_000
 """Bytes of an image that is read from a file; it is scaled down before it is sent."""
 
 NOTHING = "It ran and put out nothing."
+SHOWN = "It ran. What it showed follows."
 
 Nonce = Callable[[Message], str]
 T = TypeVar("T")
@@ -458,7 +459,8 @@ class Chat:
         if body.strip():
             texts.append(self.delimit(call.messages, body, call.language))
         elif not call.notes:
-            texts.append(NOTHING)
+            has_shown = any(each.type != "console" for each in call.messages)
+            texts.append(SHOWN if has_shown else NOTHING)
         return "\n".join([*texts, *map(self.redactor.text, call.notes)])
 
     def delimit(self, messages: Sequence[Message], body: str, source: str) -> str:

@@ -98,7 +98,7 @@ class Sent:
     has_calls: bool = False
     """Whether the model has called a tool here."""
     wants_reasoning: bool = False
-    """Whether its calls come with `reasoning_content`, which its server may want with each call."""
+    """Whether its server wants `reasoning_content` with each call, as its own calls have it."""
     _instructions: str = ""
     _abilities: Abilities | None = None
     _count: int = 0
@@ -131,7 +131,9 @@ class Sent:
         abilities: Abilities,
         selection: budget.Selection | None,
     ) -> list[dict[str, Any]]:
-        self.reason, self.pdfs = "", []
+        self.pdfs = []
+        if self._abilities is not None:  # else it was renewed since, and says why
+            self.reason = ""
         cut = None if selection is None else selection.cut
         same = _same(self.messages, messages)
         if self._abilities is None:
@@ -201,6 +203,16 @@ class Sent:
         images = sum(map(_images_of, self.chat))
         sizes = (budget.AROUND + estimate(_texts_of(each)) for each in self.chat)
         return images * budget.IMAGE_TOKENS + sum(sizes)
+
+    def begin_with_blanks(self) -> bool:
+        """Let the next request have a blank in place of each thought that is not known; returns
+        whether the last one had none.
+        """
+        if self.wants_reasoning:
+            return False
+        self.wants_reasoning = True
+        self.renew("the server wants a thought with each call, and other models made some")
+        return True
 
     def renew(self, reason: str) -> None:
         """Let the next request be written anew, for this reason."""
