@@ -308,7 +308,8 @@ class Session(WithOptions):
     def _again(self, turn: events.Turn, question: Message | None, where: str) -> Reply:
         model = self.model
         with self._answers.idle("ask a question again"):
-            return self._begin(model, self.conversation.put_again(turn, question), where)
+            messages = self.prompt.again(turn.said, question) if turn.said else []
+            return self._begin(model, self.conversation.put_again(turn, messages), where)
 
     def offer(self, language: str, code: str, *, by: str) -> Reply:
         """Offer one block of code that an agent outside this notebook wrote: a turn without a

@@ -35,6 +35,10 @@ from scripted import (
 from lmc_jupyter.computer import Availability, Computer, default_computer, lookups
 from lmc_jupyter.computer.languages.python import LivePython
 from lmc_jupyter.computer.languages.shell import Shell
+from lmc_jupyter.content.cell import Cell, Figure
+from lmc_jupyter.context.cells import CellChoice
+from lmc_jupyter.context.parts import of_question, text_of
+from lmc_jupyter.context.question import unseen_of
 from lmc_jupyter.errors import ComputerError, ModelError, ProtocolError, SessionError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, Message
@@ -1104,3 +1108,22 @@ def test_a_ctrl_c_at_any_call_leaves_the_session_ready(monkeypatch: pytest.Monke
         assert_valid(session.messages)
         drive(session.ask("Again."), Decision(False))
         assert_valid(session.messages)
+
+
+def test_a_question_asked_again_takes_the_figures_that_its_model_sees_by_now() -> None:
+    model = ScriptedModel([said("I read of a figure.")], [said("I see it.")])
+    sees = "no"
+    model.vision = lambda: sees  # type: ignore[attr-defined]
+    session = Session(model=model)
+    session.prompt.cells = lambda: [Cell(5, "plot()", figures=(Figure("png", "QQ=="),))]
+    drive(session.ask("Look at this.", cells=CellChoice()))
+    [asked] = model.seen[0]
+    assert "not sent: you get no images" in text_of(of_question(asked))
+    sees = "yes"
+    drive(session.retry(session.turns[-1]))
+    [figure, asked] = model.seen[1]
+    assert (figure.type, figure.content) == ("image", "QQ==")
+    assert asked.content == "Look at this."
+    assert "not sent" not in text_of(of_question(asked))
+    assert unseen_of(asked) is None
+    assert [each.type for each in session.messages] == ["image", "message", "message"]

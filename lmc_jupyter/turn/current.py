@@ -244,18 +244,15 @@ class CurrentConversation:
         question = self._history[-1 - len(attachments) :]
         return question if question[-1].role == "user" else []
 
-    def put_again(self, turn: Turn, question: Message | None) -> list[Message]:
-        """Put the question of a turn, or another one with what was attached to it, in the place
-        of that turn and of all after it.
+    def put_again(self, turn: Turn, messages: list[Message]) -> list[Message]:
+        """Put these messages of a question in the place of a turn and of all after it.
 
         Raises
         ------
         SessionError
             When the turn is no longer there, or had no question of its own.
         """
-        start = self._answers.place(turn)
-        messages = questions.repeat(turn.said, question)
-        self._history.put(start, messages)
+        self._history.put(self._answers.place(turn), messages)
         self._answers.forget()
         return messages
 

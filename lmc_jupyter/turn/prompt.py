@@ -26,6 +26,7 @@ from lmc_jupyter.context.question import (
     order_of,
     pointed_cells,
     pointed_words,
+    unseen_of,
 )
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation
@@ -271,6 +272,20 @@ class Prompt:
         only_pointed = None if cells is None else replace(cells, only=frozenset())
         *_, question = self.question(text, only_pointed, insert=insert)
         return question if cells is None else questions.with_parts(question, said)
+
+    def again(self, said: Sequence[Message], question: Message | None) -> list[Message]:
+        """The messages of a question that is asked again, or of another one in its place. Figures
+        that did not go before go now, where the model gets images by now."""
+        messages = questions.repeat(said, question)
+        *before, last = messages
+        unseen = unseen_of(last)
+        if unseen is None or parts.extra_of(last).get("kernel") != self._kernel:
+            return messages
+        seen = self.companions(choice=CellChoice(only=frozenset(unseen.numbers)))
+        if seen.unseen is not None or not seen.figures:
+            return messages
+        figures = [each.stamped() for each in seen.attachments()]
+        return [*figures, *before, questions.with_figures(last, seen.parts)]
 
     def listed(self, question: str, choice: CellChoice) -> list[tuple[parts.Part, bool]]:
         """What could go with a question, each with whether it goes: what `companions` gives, and

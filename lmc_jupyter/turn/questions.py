@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lmc_jupyter.context.parts import extra_of, of_question, to_extra
+from lmc_jupyter.context.parts import Part, extra_of, of_question, to_extra
 from lmc_jupyter.context.references import Look, insert, split, without_values
 from lmc_jupyter.errors import ProtocolError, SessionError
 from lmc_jupyter.formats.foreign import read_messages
@@ -104,6 +104,14 @@ def with_parts(question: Message, said: Sequence[Message]) -> Message:
         beside.setdefault("unseen", then["unseen"])
     extra = to_extra([*before, *fresh], **beside)
     return replace(question, extra={**question.extra, **extra})
+
+
+def with_figures(question: Message, parts: Iterable[Part]) -> Message:
+    """The question with these cells as they read now that their figures go with it."""
+    cells = {each.title: each for each in parts if each.kind == "cell"}
+    now = [cells.get(each.title, each) for each in of_question(question)]
+    beside = {k: v for k, v in extra_of(question).items() if k not in ("parts", "unseen")}
+    return replace(question, extra={**question.extra, **to_extra(now, **beside)})
 
 
 def last(messages: Sequence[Message]) -> int:
