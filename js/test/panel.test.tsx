@@ -1229,7 +1229,7 @@ describe("the end of a turn", () => {
     });
     const footers = page.all(".lmc-turn");
     expect(footers.map((footer) => footer.querySelector(".lmc-turn-facts")?.textContent)).toEqual([
-      "1.2k tokens (from the server, 1.0k of them cached) · $0.0012 · 3.2 s",
+      "1.2k tokens (from the server, 1.0k cached) · $0.0012 · 3.2 s",
       "about 1.2k tokens (estimated) · 3.2 s",
     ]);
     expect(footers[0]?.previousElementSibling?.textContent).toContain("b");

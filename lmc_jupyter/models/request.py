@@ -146,7 +146,7 @@ def describe_tokens(counted: int, cached: int, estimate: int) -> str:
         return f"about {int(float(f'{counted + estimate:.2g}')):,} tokens (estimated)"
     if not counted:
         return ""
-    from_cache = f", {cached:,} of them cached" if cached else ""
+    from_cache = f", {cached:,} cached" if cached else ""
     return f"{counted:,} tokens (from the server{from_cache})"
 
 

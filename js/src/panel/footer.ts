@@ -19,6 +19,7 @@ export function footer(turn: Turn, last: boolean, acts: Acts): HTMLElement {
   const facts = took(turn).join(" · ");
   const time = el("span", facts ? "lmc-turn-time" : "", `${facts ? " · " : ""}${span(turn.seconds)}`);
   const element = el("span", "lmc-turn-facts", facts, time);
+  if (facts) node.classList.add("lmc-counted"); // then they have a line of their own
   if (turn.prompt_tokens !== null || turn.completion_tokens !== null) {
     element.title = WORDS.tokensHint(count(turn.prompt_tokens ?? 0), count(turn.completion_tokens ?? 0));
   }
