@@ -206,7 +206,7 @@ def _special(walk: Walk, it: Call) -> Value | None:
     if kind == "get_ipython()":
         shell_object(walk, it.name, [each.value.text or "" for each in it.args])
     elif kind == "globals()":
-        if it.name in _DICT_CHANGES:
+        if it.name not in ("keys", "__contains__"):
             walk.add("unknown", "globals()", "is handed on: any name may change")
     elif place.startswith(f"{TOOLS}."):
         if it.handed or "._" in place:
@@ -268,8 +268,6 @@ def _of_function(walk: Walk, it: Call, given: Value, found: bool) -> Value:
         return Value(_JOINS[place], text=values.join(*known))
     if place == "copy.deepcopy" or module_in(place, HONEST):
         given = UNKNOWN  # they copy
-    if place in ("copy.copy", "dict"):
-        given = walk.element(first).or_else(mix(each.value for each in it.keywords.values()))
     if place in ("collections.ChainMap", "vars"):  # they write into the first
         return Value("dict()", first.roots, first.reach)
     found = found and not module_in(place, tables.NETWORK)
@@ -283,7 +281,9 @@ def _of_method(walk: Walk, it: Call, given: Value) -> Value:
     name, kind = it.name, owner.kind
     element = walk.element(owner)
     if name in ("get", "setdefault"):
-        return walk.part(owner)._replace(kind=element.kind, chain=frozenset())
+        part = walk.part(owner)
+        default = mix(each.value for each in it.args[1:])
+        return part._replace(kind=element.kind, roots=part.roots | default.reach, chain=frozenset())
     if name in ("values", "items"):
         items = (element,) * 2 if name == "values" or element.kind == THEIRS else ()
         return Value("list()", parts=element.reach, items=items, functions=element.functions)

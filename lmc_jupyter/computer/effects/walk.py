@@ -543,7 +543,7 @@ class Walk:
     def part(self, owner: Value) -> Value:
         """What is in this; a part of an array is a copy as soon as it has a name."""
         whole = owner.reach | owner.chain
-        roots = self.without_copies(whole)
+        roots = owner.parts | self.without_copies(owner.here)
         return Value(roots=roots, parts=owner.parts, chain=whole, functions=owner.functions)
 
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Value:
@@ -701,7 +701,8 @@ class Walk:
     def _call(self, node: ast.Call, scope: Scope) -> Value:
         callee, it = self._owner(node.func, scope), self._given(node, scope)
         result = calls.call(self, callee, it)
-        if callee.name in values.CONTAINER_METHODS and isinstance(node.func, ast.Attribute):
+        owner = callee.owner or callee
+        if isinstance(node.func, ast.Attribute) and not tables.module_in(owner.kind, tables.HONEST):
             self.store(node.func.value, scope, mix(each.value for each in it.all()))
         return result
 
