@@ -72,7 +72,8 @@ def read(stream: Iterator[Chunk]) -> tuple[list[list[Any]], str, Any]:
         for chunk in delimit(stream):
             message = assembler.feed(chunk)
             if message is not None:
-                messages.append([message.type, message.format, message.recipient, message.content])
+                head = [message.type, message.format, message.recipient, message.content]
+                messages.append([*head, *message.extra.values()])  # the cell of a proposal
     except ModelError as problem:
         error = str(problem)
     rest = assembler.flush()
