@@ -31,7 +31,7 @@ def _count(answer: Answer, count: Any = 0) -> str:
     if count != cells:
         return (
             f"It was not {count}. Open the line below the question, and count the parts that "
-            "begin with `In [...]:`."
+            "begin with `In [...]`."
         )
     return ""
 

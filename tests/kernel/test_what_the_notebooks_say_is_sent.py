@@ -67,6 +67,7 @@ def test_any_other_model_gets_the_cells_with_their_output_and_the_names(make_fro
     for name in ("01", "03"):
         said = words(name).replace("**", "")
         assert "the source of your own cells that ran since your last question, with their" in said
+        assert "the Markdown above your question" in said
         assert "the names, types and shapes of your variables" in said
     assert "`120` and `143` would go" in words("03")
 
@@ -85,5 +86,6 @@ def test_the_embedded_model_gets_no_cell_and_the_names_that_the_question_speaks_
     assert "visitors" in body.replace("the table visitors have", "")
     for absent in ("pd.DataFrame(", "120", "143", "shown 1001", "unspoken", "secret-value"):
         assert absent not in body, absent
+    assert "sometimes the question before it with the code of its answer" in words("03")
     assert "Not one of your cells is in it" in words("03")
     assert "only those that the question speaks of" in words("03")
