@@ -31,8 +31,8 @@ from model_server import (
 )
 from model_server import call as function_call
 
-Step = tuple[str, str | None]
-"""(words, code of a call, or None for the last reply to a question)."""
+Step = tuple[str, str | tuple[str, ...] | None]
+"""(words, code of a call or of several, or None for the last reply to a question)."""
 
 
 PROPOSED = "# for a cell\n"
@@ -67,13 +67,14 @@ class Wire:
             self.refusals.append(why)
             return Refusal(400, why)
         self.count += 1
-        return self.reply(*next(self.steps, ("No more.", None)))
+        words, code = next(self.steps, ("No more.", None))
+        return self.reply(words, (code,) if isinstance(code, str) else code or ())
 
     def refuse(self, body: dict[str, Any]) -> str:
         """The provider's sentence; "" where it accepts."""
         raise NotImplementedError
 
-    def reply(self, words: str, code: str | None) -> Any:
+    def reply(self, words: str, codes: tuple[str, ...]) -> Any:
         raise NotImplementedError
 
     def blocks(self, body: dict[str, Any]) -> Iterator[Any]:
@@ -141,19 +142,19 @@ class Anthropic(Wire):
     def blocks(self, body: dict[str, Any]) -> Iterator[Any]:
         yield from _before(body, len(body["messages"]))
 
-    def reply(self, words: str, code: str | None) -> Any:
+    def reply(self, words: str, codes: tuple[str, ...]) -> Any:
         thought = {
             "type": "thinking",
             "thinking": f"Step {self.count}.",
             "signature": f"s{self.count}==",
         }
         blocks: list[dict[str, Any]] = [thought, {"type": "text", "text": words}]
-        if code is not None:
+        for number, code in enumerate(codes):
             name, arguments = call_of(code)
             blocks.append(
                 {
                     "type": "tool_use",
-                    "id": f"toolu_{self.count}",
+                    "id": f"toolu_{self.count}_{number}",
                     "name": name,
                     "input": arguments,
                 }
@@ -167,7 +168,7 @@ class Anthropic(Wire):
         begin = anthropic_event("message_start", message={**head, "usage": usage})
         begin += b"".join(events[0] + events[1][:-1])
         rest = b"".join(each for more in (events[1][-1:], *events[2:]) for each in more)
-        reason = "end_turn" if code is None else "tool_use"
+        reason = "tool_use" if codes else "end_turn"
         rest += anthropic_event("message_delta", delta={"stop_reason": reason}, usage=usage)
         return self.stream(begin, rest + anthropic_event("message_stop"))
 
@@ -221,7 +222,7 @@ class DeepSeek(Wire):
             for call in each.get("tool_calls", ()):
                 arguments = json.loads(call["function"]["arguments"])
                 written = arguments.get("code", arguments.get("source"))
-                own = [thought for thought, code in self.replies if code == written]
+                own = [thought for thought, codes in self.replies if written in codes]
                 thought = each.get("reasoning_content")
                 if not thought or (own and thought not in own):
                     return (
@@ -234,14 +235,14 @@ class DeepSeek(Wire):
         yield body.get("tools")
         yield from body["messages"]
 
-    def reply(self, words: str, code: str | None) -> Any:
+    def reply(self, words: str, codes: tuple[str, ...]) -> Any:
         thought = f"I think of step {self.count}."
-        self.replies.append((thought, code))
+        self.replies.append((thought, codes))
         self.thoughts.append(thought)
         parts = [reasoning(thought), text(words)]
         if self.count in self.breaks:
             return Turn(*parts, STALL)
-        if code is not None:
+        for code in codes:
             name, arguments = call_of(code)
             parts.append(function_call(name, json.dumps(arguments)))
         return Turn(*parts)
@@ -278,34 +279,36 @@ class Gemini(Wire):
             for number, part, call in made:
                 known = [each for each in self.replies if _code_of(each) == call["args"]]
                 signature = part.get("thoughtSignature")
-                if signature is None:
+                if signature is None and number == made[0][0]:
                     return (
                         f"Function call is missing a thought_signature in functionCall parts. "
                         f"contents.{at}, position {number}."
                     )
                 if known and part not in known:
                     return f"Corrupted thought signature. contents.{at}, position {number}."
-                if not known and signature not in self.DUMMIES:
+                if not known and number == made[0][0] and signature not in self.DUMMIES:
                     return f"Invalid thought signature. contents.{at}, position {number}."
         return ""
 
-    def reply(self, words: str, code: str | None) -> Any:
+    def reply(self, words: str, codes: tuple[str, ...]) -> Any:
         parts: list[dict[str, Any]] = [
             {"text": f"Step {self.count}.", "thought": True},
             {"text": words},
         ]
         signature = base64.b64encode(f"signature {self.count}".encode()).decode()
-        if code is None:  # the last part has it, which may have no text
-            parts.append({"text": "", "thoughtSignature": signature})
-        else:
+        for number, code in enumerate(codes):
             name, arguments = call_of(code)
-            made = {"name": name, "args": arguments, "id": f"id{self.count}"}
-            parts.append({"functionCall": made, "thoughtSignature": signature})
+            made = {"name": name, "args": arguments, "id": f"id{self.count}_{number}"}
+            parts.append({"functionCall": made})
+        if not codes:  # the last part has it, which may have no text
+            parts.append({"text": ""})
+        parts[2]["thoughtSignature"] = signature  # of several calls the first one has it
         is_broken = self.count in self.breaks
-        self.replies.append({} if is_broken else parts[-1])
+        self.replies += [] if is_broken else parts[2:]
         self.thoughts.append("" if is_broken else signature)
-        begin = b"".join(self._event(part) for part in parts[:-1])
-        return self.stream(begin, self._event(parts[-1], "STOP"))
+        begin = b"".join(map(self._event, parts[:2]))
+        rest = b"".join(map(self._event, parts[2:-1]))
+        return self.stream(begin, rest + self._event(parts[-1], "STOP"))
 
     def blocks(self, body: dict[str, Any]) -> Iterator[Any]:
         yield body.get("tools")
@@ -397,7 +400,7 @@ class Responses(Wire):
             )
         return ""
 
-    def reply(self, words: str, code: str | None) -> Any:
+    def reply(self, words: str, codes: tuple[str, ...]) -> Any:
         count = self.count
         thought = {
             "type": "reasoning",
@@ -410,8 +413,9 @@ class Responses(Wire):
             thought,
             {"type": "message", "id": f"msg_{count}", "role": "assistant", "content": content},
         ]
-        if code is not None:
-            made = {"type": "function_call", "id": f"fc_{count}", "call_id": f"call_x{count}"}
+        for number, code in enumerate(codes):
+            id_ = f"{count}_{number}"
+            made = {"type": "function_call", "id": f"fc_{id_}", "call_id": f"call_x{id_}"}
             name, arguments = call_of(code)
             items.append({**made, "name": name, "arguments": json.dumps(arguments)})
         is_broken = self.count in self.breaks

@@ -15,6 +15,7 @@ from strict_talk import WIRES, Talk, whole
 from strict_wires import PROPOSED
 
 from lmc_jupyter.errors import CallError, ModelError
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import is_proposal
 from lmc_jupyter.models.litellm import LiteLLMModel, catalogue
 from lmc_jupyter.models.litellm.worker import lookups
@@ -61,6 +62,27 @@ def test_what_is_written_anew_without_its_thoughts_is_refused(
     with pytest.raises(ModelError):
         talk.ask(0)
     assert talk.wire.refusals
+
+
+@pytest.mark.parametrize("of", WIRES)
+def test_two_calls_in_one_reply_stay_one_reply(
+    shell: Any, model_server: ModelServer, of: str
+) -> None:
+    talk = Talk(model_server, of)
+    talk.wire.steps = iter(
+        [("Two at once.", ("a_1 = 1", "a_2 = 2")), ("More.", "a_3 = 3"), ("Done.", None)]
+    )
+    run, decline = Decision(True), Decision(False, reason="not now")
+    drive(talk.session.ask("Go."), decline, run, run)
+    drive(talk.session.ask("Go on."))
+    wire = talk.wire
+    assert wire.refusals == []
+    assert shell.user_ns.get("a_2") == 2
+    assert "a_1" not in shell.user_ns
+    texts = [*map(wire.text, wire.bodies)]
+    assert len(texts) == 4
+    assert all(now.startswith(before) for before, now in pairwise(texts))
+    assert texts[-1].count("not now") == 1
 
 
 @pytest.mark.parametrize("of", WIRES)
@@ -139,7 +161,7 @@ def test_a_proposal_is_a_call_like_any_other_to_a_strict_provider(
         (lambda body: body["input"].pop(2), "without its required 'reasoning' item: 'rs_1'"),
         (lambda body: body["input"][2].update(encrypted_content="e"), "could not be verified"),
         (lambda body: body["input"][-1].update(call_id="call_y"), "No tool call found"),
-        (lambda body: body["input"].pop(), "No tool output found for function call call_x1"),
+        (lambda body: body["input"].pop(), "No tool output found for function call call_x1_0"),
     ],
 )
 def test_what_openai_refuses(
