@@ -108,7 +108,8 @@ def hand_on(walk: Walk, value: Value, node: ast.expr, given: Value = UNKNOWN) ->
         walk.change(value.roots)
     if value.functions:
         return _run(walk, value, it)
-    if value.kind == TOOLS or value.kind == "globals()":
+    is_tool = value.kind.startswith(TOOLS) and "()" not in value.kind
+    if is_tool or value.kind == "globals()":
         walk.add("unknown", source(node), "is handed on: it may call any tool or set any name")
     elif value.kind == THEIRS and type(value.live) in values.FUNCTIONS:
         walk.add("unknown", f"{source(node)}()")

@@ -261,9 +261,12 @@ class Walk:
         for decorator in reversed(node.decorator_list):
             name = source(decorator.func if isinstance(decorator, ast.Call) else decorator)
             function = self.value(decorator, scope)
-            if name.rpartition(".")[2] not in tables.DECORATORS:
+            if function.functions:
                 call = calls.Call(decorator, [calls.Given(ast.Name(node.name), value)], {})
                 value = calls.call(self, function, call)
+            elif name.rpartition(".")[2] not in tables.DECORATORS:
+                calls.hand_on(self, value, ast.Name(node.name))
+                calls.hand_on(self, function, decorator)
         if scope.kind == "class":
             self.set_attribute(node.name, value)
         self._bind_name(node.name, scope, value)
@@ -518,6 +521,7 @@ class Walk:
         is_dict = name == "__dict__" and owner.kind not in (OWN, "list()", "dict()")
         if name in tables.BACK_DOORS or is_dict or (owner.kind, name) == ("sys", "modules"):
             self.add("unknown", source(node), "may do more")
+            return self.part(owner)
         value = self.part(owner)._replace(kind=OWN, owner=owner, name=name)
         if owner.is_place:
             return value._replace(kind=tables.place_of(values.member_path(owner.kind, name)))
