@@ -110,7 +110,7 @@ def test_code_of_a_model_calls_a_tool_and_the_card_says_so(lab):
         ("[x.add(1) for x in [tools.demo]]", [("tools", "demo.add"), ("unknown", "tools.demo")]),
         (
             "for z in (tools.demo,): z.add(1)",
-            [("makes", "z"), ("tools", "demo.add"), ("unknown", "tools.demo")],
+            [("tools", "demo.add"), ("unknown", "tools.demo")],
         ),
         ("match mine:\n    case m: m.add(1)", [("makes", "m"), ("unknown", "mine")]),
         ("@tools.demo.add\ndef q(): pass", [("makes", "q"), ("unknown", "tools.demo.add")]),
