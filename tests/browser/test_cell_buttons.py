@@ -139,11 +139,14 @@ def test_a_block_that_runs_has_its_seconds_and_a_stop_below_it(asking):
     asked.press("Run")
     row = asked.cell.locator(".lmc-runs")
     expect(row).to_contain_text(" s")
-    card = asked.cell.locator(".lmc-code.running")
-    output = asked.cell.get_by_text("begun", exact=True)
-    boxes = [one.bounding_box() for one in (card, row, output)]
-    assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"] + 1
-    assert boxes[1]["y"] + boxes[1]["height"] <= boxes[2]["y"] + 1
+    expect(asked.cell.get_by_text("begun", exact=True)).to_be_visible()
+    places = asked.cell.evaluate(  # in one look: the card is drawn anew all the time
+        "cell => { const at = each => each.getBoundingClientRect();"
+        " return [at(cell.querySelector('.lmc-code.running')).bottom,"
+        " at(cell.querySelector('.lmc-runs')).top, at(cell.querySelector('.lmc-runs')).bottom,"
+        " at([...cell.querySelectorAll('pre')].find(e => e.innerText.trim() === 'begun')).top]; }"
+    )
+    assert places == sorted(places)
     row.get_by_role("button", name="Stop", exact=True).click()  # while the line that runs changes
     asked.done()
     expect(row).to_have_count(0)
