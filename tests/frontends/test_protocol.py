@@ -67,6 +67,7 @@ def test_the_choice_is_read_as_the_panel_writes_it():
         "selected": {"id": "c9", "source": "y = 2\n", "text": "2"},
         "above": "# Title",
         "hidden": ["c1"],
+        "outline": [["c8", "# Title"], ["c9", ""]],
     }
     choice = {"left_out": ["cell 3", "markdown"], "pinned": [4], "document": document}
     assert set(choice) == fields("Choice")
@@ -76,6 +77,7 @@ def test_the_choice_is_read_as_the_panel_writes_it():
         left_out=frozenset({3}),
         without=frozenset({"markdown"}),
         above="# Title",
+        places={"c8": "cell 1 of 2", "c9": "cell 2 of 2, below 'Title'"},
         selected=Selected("c9", "y = 2", "2"),
     )
     for wrong in ({"left_out": "cell 3"}, {"document": {"above": 3}}, {"pinned": {}}):

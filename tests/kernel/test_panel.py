@@ -487,7 +487,7 @@ def test_the_embedded_model_is_fetched_only_when_it_is_chosen_twice(lab, panel):
     assert "MB" in told
     assert "choose it once more" in told
     assert lab.value("fetched") == []
-    assert "The conversation continues" in panel.value("choose", model="local")
+    assert "Qwen2.5-Coder 0.5B" in panel.value("choose", model="local")
     assert len(lab.value("fetched")) == 1
     lab.run("weights.locate, weights.fetch = kept; process.has_runtime, process.runtime = runtime")
 
