@@ -65,10 +65,10 @@ class BenchServer(ModelServer):
 
     def _pick(self, request: Request) -> Any:
         way, asked = request.path.split("/")[1], request.body
-        if request.path.endswith("/models"):
+        if "messages" not in asked:  # it is asked what it has, not for an answer
             return super()._pick(request)
         count = int(asked.get("max_tokens") or asked.get("max_completion_tokens") or 10)
-        roles = [each["role"] for each in asked.get("messages", ())]
+        roles = [each["role"] for each in asked["messages"]]
         given = "assistant" in roles[len(roles) - roles[::-1].index("user") :]
         answers: dict[str, Answer | Words] = {
             "stamp": Turn(text(f"{time.monotonic():.6f}"), cut="all"),

@@ -23,7 +23,7 @@ from lmc_jupyter.computer.language import (
     check_language,
     words_of,
 )
-from lmc_jupyter.computer.lookups import one_look
+from lmc_jupyter.computer.lookups import machine_state, one_look
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.content.code_names import loop_variables
 from lmc_jupyter.content.effect import Effect
@@ -65,6 +65,7 @@ class Computer:
         self._gives_way: set[str] = set()
         self._search = search
         self._searching = threading.RLock()
+        self._words_of_state: tuple[object, dict[str, tuple[str, ...]]] | None = None
         self._screen: Screen | None = None
         self.guards: weakref.WeakSet[Guard] = weakref.WeakSet()
         """They check every run and every replacement of a language; a session adds its gate."""
@@ -96,6 +97,7 @@ class Computer:
     def _add(self, language: Language, *, gives_way: bool = False, takes: bool = True) -> None:
         """Add it; unless it `takes` words, languages that do not give way keep theirs."""
         name, words = words_of(language)
+        self._words_of_state = None
         before = self._languages.get(name)
         self._languages[name] = language
         (self._gives_way.add if gives_way else self._gives_way.discard)(name)
@@ -130,17 +132,22 @@ class Computer:
 
     @one_look
     def words(self) -> dict[str, tuple[str, ...]]:
-        """Name -> the other words that mean it, of the languages that can run here."""
-        return {
-            name: tuple(dict.fromkeys((*language.aliases, *LANGUAGES.get(name, ()))))
-            for name, language in self.languages.items()
-            if availability_of(language)
-        }
+        """Name -> the other words that mean it, of the languages that can run here; each is asked
+        again when a program, package or kernel may have come or gone, and before its code runs.
+        """
+        state, known = machine_state(), self._words_of_state
+        if known is None or known[0] is not state:
+            words = {
+                name: tuple(dict.fromkeys((*language.aliases, *LANGUAGES.get(name, ()))))
+                for name, language in self.languages.items()
+                if availability_of(language)
+            }
+            known = self._words_of_state = state, words
+        return dict(known[1])
 
     def hints(self, names: Iterable[str]) -> dict[str, str]:
-        """Name -> the hint on this language for the model, or ""."""
-        languages = self.languages
-        return {name: str(getattr(languages[name], "hint", "")) for name in names}
+        """Name -> the hint on this language of `words` for the model, or ""."""
+        return {name: str(getattr(self._languages[name], "hint", "")) for name in names}
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
         """Run code and yield its output as it comes; closing the generator stops it.

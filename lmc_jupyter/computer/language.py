@@ -41,8 +41,8 @@ class Language(Protocol):
       asked; without it a sentence says that this is not known;
     - `stop()`: ends the block that runs, from any thread; must not block;
     - `native`: True when the person sees its output without us;
-    - `availability()`: an `Availability`, called often, so it must be cheap; without it the
-      language counts as available;
+    - `availability()`: an `Availability`, cheap, by what is installed; without it the language
+      counts as available;
     - `hint`: a few words for the model on what is special: "each block by itself";
     - `hears_pages`: True when it asks the screen itself for the report of each page that it
       shows; for other languages the computer asks, after their block;

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Kind = Literal["programs", "kernels", "packages"]
+Kind = Literal["programs", "kernels", "packages", "all"]
 Results = dict[Kind, dict[Any, Any]]
 
 _UNSURE_NS = 2_000_000_000
@@ -77,11 +77,7 @@ def remember(kind: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
         @one_look
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            look, key = _results.get(), (function, args, *kwargs.items())
-            assert look is not None, "it is called during a look"
-            if not look:
-                look.update(_valid_results())
-            results = look[kind]
+            results, key = _look()[kind], (function, args, *kwargs.items())
             if key not in results:
                 results[key] = function(*args, **kwargs)
             result: T = results[key]
@@ -104,6 +100,21 @@ def has_package(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
+@one_look
+def machine_state() -> object:
+    """Stands for what this machine has: the same object until some of it may have changed."""
+    return _look()["all"]
+
+
+def _look() -> Results:
+    """The results that hold during the current look."""
+    look = _results.get()
+    assert look is not None, "it is called during a look"
+    if not look:
+        look.update(_valid_results())
+    return look
+
+
 def _valid_results() -> Results:
     """The results that still hold."""
     global _memory
@@ -118,6 +129,7 @@ def _valid_results() -> Results:
         kind: last.results[kind] if same and stamps[kind] == last.stamps.get(kind) else {}
         for kind in folders
     }
+    results["all"] = {}
     now = time.time_ns()
     stable = {
         kind: each

@@ -11,7 +11,7 @@ from types import FrameType
 import pytest
 
 from lmc_jupyter import Chunk, Session
-from lmc_jupyter.computer import Computer, lookups
+from lmc_jupyter.computer import Availability, Computer, lookups
 from lmc_jupyter.computer.languages.oneshot import TABLE, OneShot
 
 
@@ -160,3 +160,41 @@ def test_a_change_where_packages_are_makes_no_program_be_looked_for_again(
     os.utime(tmp_path, ns=(1, 1))
     assert lookups.which("newcomer") is None
     assert looked == ["newcomer"]
+
+
+class Counting:
+    """A language that counts how often it is asked whether it can run."""
+
+    name, aliases = "counting", ()
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def availability(self) -> Availability:
+        self.count += 1
+        return Availability("here")
+
+    def run(self, code: str):  # type: ignore[no-untyped-def]
+        yield Chunk("computer", "console", "output", code)
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+@pytest.mark.usefixtures("looked")
+def test_a_language_is_asked_again_when_a_program_may_have_come_and_before_it_runs(
+    path: Path,
+) -> None:
+    language = Counting()
+    computer = Computer(language)
+    assert computer.words() == computer.words() == {"counting": ()}
+    assert language.count == 1
+    program(path / "new")
+    computer.words()
+    assert language.count == 2
+    list(computer.run("counting", "1"))
+    assert language.count == 3
+    other = Counting()
+    other.name = "other"
+    computer.register(other)
+    assert [*computer.words()] == ["counting", "other"]
