@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,14 +36,18 @@ Step = tuple[str, str | tuple[str, ...] | None]
 """(words, code of a call or of several, or None for the last reply to a question)."""
 
 
-PROPOSED = "# for a cell\n"
-"""Begins the code of a step that is proposed."""
+_PROPOSED = re.compile(r"# for cell (\w+)\n")
+
+
+def proposed(source: str, cell: int | str = "new") -> str:
+    """The code of a step that is proposed for this cell."""
+    return f"# for cell {cell}\n{source}"
 
 
 def call_of(code: str) -> tuple[str, dict[str, Any]]:
     """The function that a step calls, and its arguments."""
-    if code.startswith(PROPOSED):
-        return "propose_cell", {"cell": "7", "source": code}
+    if found := _PROPOSED.match(code):
+        return "propose_cell", {"cell": found[1], "source": code}
     return "execute", {"language": "python", "code": code}
 
 

@@ -12,7 +12,7 @@ import pytest
 from model_server import ModelServer, Refusal, Request, Turn, call, text
 from scripted import drive, question
 from strict_talk import WIRES, Talk, whole
-from strict_wires import PROPOSED
+from strict_wires import proposed
 
 from lmc_jupyter.errors import CallError, ModelError
 from lmc_jupyter.gate import Decision
@@ -134,7 +134,7 @@ def test_a_proposal_is_a_call_like_any_other_to_a_strict_provider(
 ) -> None:
     talk = Talk(model_server, of)
     talk.ask(0)
-    talk.ask(1, first=f"{PROPOSED}raise SystemExit", more=1)
+    talk.ask(1, first=proposed("raise SystemExit", 7), more=1)
     [proposal] = filter(is_proposal, talk.session.messages)
     assert proposal.extra["cell"] == 7
     talk.session.take_proposal(proposal.id or "", "replaced")
