@@ -419,6 +419,6 @@ def test_a_proposed_cell_is_the_next_input_and_has_not_run(terminal):
         "scripted([said('So:'), code('made = 1\\x1b[2J', recipient='user', cell=3, end=True)])"
     )
     shown = terminal.run("%%lmc", "Write cell 3 again.")
-    assert "python, proposed for In [3]: it has not run" in shown
+    assert "python, proposed for In [3], not run here" in shown
     assert terminal.value("get_ipython().rl_next_input") == "'made = 1'"
     assert terminal.value("'made' in globals()") == "False"

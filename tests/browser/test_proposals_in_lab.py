@@ -151,7 +151,7 @@ def test_below_a_cell_that_asked_the_same_buttons_put_it_into_the_notebook(chat:
     asked = chat.run("%%lmc\nWrite it again.")
     chat.notebook.wait_done(asked)
     output = chat.notebook.cell(asked)
-    expect(output).to_contain_text(f"python, proposed for In [{n}]: it has not run")
+    expect(output).to_contain_text(f"python, proposed for In [{n}], not run here")
     output.get_by_role("button", name="Insert below").scroll_into_view_if_needed()
     themes(chat, ".lmc-proposal-row")
     output.get_by_role("button", name=f"Replace cell {n}…").click()

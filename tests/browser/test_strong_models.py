@@ -26,6 +26,7 @@ THEME_IS = """theme => document.body.dataset.jpThemeName === theme
   && !document.getElementById('jupyterlab-splash')
   && !document.getAnimations().some(each => each.playState === 'running' &&
     each.effect.getComputedTiming().iterations !== Infinity)"""
+BOXES = "all => all.map(each => each.getBoundingClientRect().toJSON())"
 LONG = "\n".join(f"column_{n} = df['b'] * {n}  # a line of a long block" for n in range(40))
 FIGURE = "import matplotlib.pyplot as plt\nplt.plot(df['a'], df['b']);"
 ENDLESS = "print('begun')\nwhile True: pass"
@@ -187,3 +188,70 @@ def take(chat: Panel, card: Locator, n: int, button: str, name: str) -> None:
         "cell replaced and run" if button != "Replace" else "cell replaced"
     )
     look(chat, f"{name}-done")
+
+
+def test_below_cells_that_ask_a_model_that_thinks_is_never_refused(chat: Panel, model_server):
+    chat.page.evaluate("() => window.jupyterapp.commands.execute('application:toggle-left-area')")
+    at = chat.run(OLD)
+    chat.notebook.wait_done(at)
+    n = number(chat, at)
+    wire = Anthropic(
+        [
+            ("I look.", "rate"),
+            ("It is three.", None),
+            ("I propose it.", proposed(HALF, n)),
+            ("It is yours to take.", None),
+            ("You are welcome.", None),
+        ],
+        is_append_only=True,
+    )
+    model_server.answer = wire.answer
+    choice = claude(model_server, n)[1]
+    chat.do(f"current_session().choose_model({choice}, api_key='none')")
+    try:
+        first = chat.run("%%lmc\nWhat is the rate?")
+        card = chat.notebook.cell(first).locator("[data-proposal]")
+        card.wait_for()
+        look(chat, "cell-asks")
+        press(card, "Run")
+        chat.notebook.wait_done(first)
+        second = chat.run("%%lmc\nWrite my cell again.")
+        chat.notebook.wait_done(second)
+        output = chat.notebook.cell(second)
+        button = output.get_by_role("button", name=f"Replace cell {n}…")
+        button.scroll_into_view_if_needed()
+        look(chat, "cell-proposes")
+        in_panel = chat.record("code").last.locator(".lmc-offers button")
+        assert len({box["y"] for box in in_panel.evaluate_all(BOXES)}) == 1, "in one row"
+        chat.page.set_viewport_size({"width": 900, "height": 1000})
+        for box in output.locator(".lmc-proposal-row button").evaluate_all(BOXES):
+            assert box["height"] < 30, "no label is broken"
+        _, state, details = output.locator(".lmc-bar > *").evaluate_all(BOXES)
+        assert state["bottom"] <= details["top"], "not beside the middle of several lines"
+        chat.page.set_viewport_size({"width": 1400, "height": 1000})
+        button.click()
+        dialog = chat.page.get_by_role("dialog")
+        expect(dialog.locator(".lmc-diff")).to_contain_text("half = rate / 2")
+        dialog.get_by_role("button", name="Replace and run", exact=True).click()
+        expect(chat.record("code").last).to_contain_text("cell replaced and run")
+        chat.page.wait_for_function(
+            "at => window.jupyterapp.shell.currentWidget.content.widgets[at]"
+            ".model.sharedModel.getSource().includes('/ 2')",
+            arg=at,
+        )
+        third = chat.run("%%lmc\nThanks.")
+        chat.notebook.wait_done(third)
+        look(chat, "cell-end")
+        assert source(chat, at) == proposed(HALF, n)
+        assert chat.value("half") == 1.5
+        assert wire.refusals == []
+        assert wire.count == 5
+        texts = [*map(wire.text, wire.bodies)]
+        assert all(now.startswith(before) for before, now in pairwise(texts))
+        news = texts[4].removeprefix(texts[3])
+        assert "they put it in the place of the cell and ran the cell." in news
+    finally:
+        model_server.answer = None
+        chat.page.evaluate(
+            "() => window.jupyterapp.commands.execute('application:toggle-left-area')"
+        )

@@ -177,7 +177,7 @@ class Card:
             warning = ""
         name = html.visible(language)
         if self.is_proposal:
-            name = f"{name}, proposed for {place_of_cell(cell_of(self.head))}: it has not run"
+            name = f"{name}, proposed for {place_of_cell(cell_of(self.head))}, not run here"
         inner = (
             f'<div class="lmc-code {outcome}"><div class="lmc-head"><b>{html.escape(name)}</b>'
             f"<span>{html.escape(status)}</span></div>{warning}"

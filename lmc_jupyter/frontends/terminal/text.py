@@ -156,7 +156,7 @@ class TextView:
         if head.type == "code" and not _is_read(head):
             name = visible(head.format or "code")
             if (head.role, head.recipient) == ("assistant", "user"):
-                name = f"{name}, proposed for {place_of_cell(cell_of(head))}: it has not run"
+                name = f"{name}, proposed for {place_of_cell(cell_of(head))}, not run here"
             self._write(f"── {name} ──\n")
 
     def _show_if_it_was_not(self, proposal: Proposal) -> None:
