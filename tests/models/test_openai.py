@@ -21,7 +21,8 @@ from lmc_jupyter.content.chat import NOT_RUN
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES, Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import Recording, to_chat, tools_of
-from lmc_jupyter.models.openai.messages import MAX_FILE, NOTHING
+from lmc_jupyter.models.openai.media import MAX_FILE
+from lmc_jupyter.models.openai.messages import NOTHING
 
 
 def packed(format_: str, width: int = 6, height: int = 4) -> bytes:

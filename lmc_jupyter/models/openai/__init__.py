@@ -2,10 +2,11 @@
 
 One rule: whatever is in a conversation, what comes out is acceptable to a strict provider. The
 conversion is in `messages`, what was sent in `sent`, a reply as its provider wrote it in
-`provider`; `files` reads the files that a message names, `sounds` the recordings.
+`provider`; `media` makes parts of images, sounds (`sounds`) and files (`files`).
 """
 
-from lmc_jupyter.models.openai.messages import AS_FILE, to_chat, tools_of
+from lmc_jupyter.models.openai.media import AS_FILE
+from lmc_jupyter.models.openai.messages import to_chat, tools_of
 from lmc_jupyter.models.openai.provider import ProviderMessage
 from lmc_jupyter.models.openai.sent import Abilities, Exchanges, Sent
 from lmc_jupyter.models.openai.sounds import Recording, in_words, is_recording, unheard

@@ -6,14 +6,13 @@ with its result right behind it. Output of a computer stands between delimiters 
 forge.
 
 The file is long because the chat is written in one pass: what a message becomes depends on the
-calls before it that wait for their results. Reading files is in `files.py`, sound in `sounds.py`.
+calls before it that wait for their results. Images, sounds and files are in `media.py`.
 
 docs/security.md says what this defends, docs/protocol.md what a message is.
 """
 
 from __future__ import annotations
 
-import base64
 import difflib
 import hashlib
 import hmac
@@ -25,7 +24,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lmc_jupyter.content import images, pdf, terminal
+from lmc_jupyter.content import terminal
 from lmc_jupyter.content.chat import (
     FORM,
     FUNCTION,
@@ -33,11 +32,7 @@ from lmc_jupyter.content.chat import (
     NOT_RUN,
     PROPOSE,
     TAG,
-    audio_part,
-    decode_base64,
     fence,
-    file_part,
-    image_part,
     proposal_call,
     proposal_fence,
     text_part,
@@ -47,7 +42,6 @@ from lmc_jupyter.content.chat import (
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.context.references import split
-from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import (
     EDITED,
     FIGURE_OF,
@@ -62,19 +56,9 @@ from lmc_jupyter.lmc import (
 )
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
 from lmc_jupyter.models.openai.files import (
-    MARGIN,
     Roots,
-    clip,
-    kind_of_file,
-    length_of_sound,
-    look,
-    read,
-    readable,
 )
-from lmc_jupyter.models.openai.sounds import Recording, sender, wav_of
-
-MAX_FILE = 50_000_000
-"""Bytes of an image that is read from a file; it is scaled down before it is sent."""
+from lmc_jupyter.models.openai.media import Media
 
 NOTHING = "It ran and put out nothing."
 SHOWN = "It ran. What it showed follows."
@@ -147,10 +131,9 @@ def to_chat(
     root : the folder that paths are read in, beside those of the brief; default: the working
         directory
     """
-    roots = Roots.of(brief, root)
-    chat = Chat(tools, vision, hears, max_output, nonce or make_nonce, roots)
-    chat.reads_pdf = reads_pdf
-    chat.add_all(messages, names_text(chat.redactor.text(brief.namespace)))
+    media = Media(vision, hears, reads_pdf, max_output, Roots.of(brief, root))
+    chat = Chat(tools, media, nonce or make_nonce)
+    chat.add_all(messages, names_text(media.redactor.text(brief.namespace)))
     return system_message(brief, tools=tools) + chat.messages
 
 
@@ -248,19 +231,13 @@ class Chat:
     """
 
     tools: bool
-    vision: bool
-    hears: bool
-    max_output: int
+    media: Media
     nonce: Nonce
-    roots: Roots
     messages: list[dict[str, Any]] = field(default_factory=list)
     calls: list[_Call] = field(default_factory=list)
     current: _Call | None = None
     images: list[dict[str, Any]] = field(default_factory=list)
     count: int = 0
-    redactor: Redactor = field(default_factory=lambda: Redactor(shapes=False))
-    reads_pdf: bool = False
-    pdfs: list[tuple[str, str]] = field(default_factory=list)
     reply: Mapping[str, Any] | None = None
     waiting: list[_Call] = field(default_factory=list)
     """Calls of `reply` whose code comes next."""
@@ -388,7 +365,7 @@ class Chat:
         if message.type == "code":
             return f"{fence(message.format or 'text', content)}\n(This was cut off, and not run.)"
         if message.type == "console":
-            return clip(terminal.plain(content), self.max_output)
+            return self.media.clip(terminal.plain(content))
         return f"({_describe(message)})"
 
     # The computer -----------------------------------------------------------------------------
@@ -427,7 +404,7 @@ class Chat:
         """An error of a call, as the result of that call where it stands in the chat; what else a
         note has to say to the model, as a message.
         """
-        text = self.redactor.text(clean(str(message.content)))
+        text = self.media.redactor.text(clean(str(message.content)))
         if self.begin_reply() and self.waiting:
             call = self.current = self.waiting.pop(0)
             call.has_run = True
@@ -461,16 +438,16 @@ class Chat:
         elif not call.notes:
             has_shown = any(each.type != "console" for each in call.messages)
             texts.append(SHOWN if has_shown else NOTHING)
-        return "\n".join([*texts, *map(self.redactor.text, call.notes)])
+        return "\n".join([*texts, *map(self.media.redactor.text, call.notes)])
 
     def delimit(self, messages: Sequence[Message], body: str, source: str) -> str:
         """The text of these messages, between delimiters; "" for no text."""
         if not body.strip():
             return ""
-        return self.wrap(self.nonce(messages[0]), clip(body, self.max_output, seen=True), source)
+        return self.wrap(self.nonce(messages[0]), self.media.clip(body, seen=True), source)
 
     def wrap(self, nonce: str, body: str, source: str) -> str:
-        body = self.redactor.text(body.replace(nonce, "[…]"))
+        body = self.media.redactor.text(body.replace(nonce, "[…]"))
         body = without_delimiters(body)
         body = body.strip("\n")
         return f"<{TAG} {nonce} of {source}>\n{body}\n</{TAG} {nonce}>"
@@ -500,122 +477,21 @@ class Chat:
             return text_part(content if own else terminal.plain(content))
         if message.type == "console":
             text = terminal.plain(content)
-            return text_part(f"Console output:\n{clip(text, self.max_output)}" if own else text)
+            return text_part(f"Console output:\n{self.media.clip(text)}" if own else text)
         if message.type == "code":
             return text_part(self.describe_code(message, content, own=own))
-        if message.type == "image":
-            return self.image(message, content)
-        if message.type == "audio":
-            return self.audio(message)
-        if message.type == "file":
-            return self.file(content, own=own)
+        if message.type in ("image", "audio", "file"):
+            return self.media.part(message, own=own)
         return text_part(f"({_describe(message)})")
 
     def describe_code(self, message: Message, content: str, *, own: bool) -> str:
         if own:
             return fence(message.format or "text", content)
         if message.format == "html":
-            text = clip(html_text(content), self.max_output)
+            text = self.media.clip(html_text(content))
             return f"(HTML was shown; its text:)\n{text}" if text else "(HTML was shown.)"
-        text = clip(content, self.max_output)
+        text = self.media.clip(content)
         return f"({message.format or 'code'} was shown:)\n{text}"
-
-    def image(self, message: Message, content: str) -> dict[str, Any]:
-        data: bytes | str
-        if message.format == "path":
-            data, name = read(content, self.roots, MAX_FILE), f"the file {content[:200]!r}"
-        else:
-            data, name = decode_base64(content), "the image"
-            if not data:
-                return text_part(f"({sender(message)} an image, but its data are not base64.)")
-        if isinstance(data, str):
-            return text_part(f"({data})")
-        if not self.vision:
-            details = ", ".join(
-                filter(None, [name.removeprefix("the image"), images.describe(data)])
-            )
-            what = f"an image ({details})" if details else "an image"
-            return text_part(f"({sender(message)} {what}; you cannot see images.)")
-        return _image_part(data, name)
-
-    def audio(self, message: Message) -> dict[str, Any]:
-        data = wav_of(message, self.roots)
-        if isinstance(data, str):
-            return text_part(f"({data})")
-        if self.hears:
-            return audio_part(base64.b64encode(data).decode("ascii"))
-        words = message.transcript if isinstance(message, Recording) else ""
-        if words.strip():
-            words = clean(self.redactor.text(words.strip()))
-            return text_part(f"({sender(message)} {length_of_sound(data)}; a transcript:)\n{words}")
-        return text_part(f"({sender(message)} {length_of_sound(data)}; you cannot hear it.)")
-
-    def file(self, content: str, *, own: bool) -> dict[str, Any]:
-        """A file by its path: text, PDFs and images are read; of others, kind and size."""
-        name = f"the file {content[:200]!r}"
-        view = look(content, self.roots, 4 * self.max_output + MARGIN)
-        if isinstance(view, str):
-            return text_part(f"({view})")
-        if view.head.startswith(pdf.BEGINS):
-            return self.pdf(content, name, own=own)
-        kind = images.kind(view.head)
-        if kind is not None:
-            data = read(content, self.roots, MAX_FILE) if view.tail else view.head
-            if isinstance(data, str):
-                return text_part(f"({data})")
-            if self.vision:
-                return _image_part(data, name)
-            details = images.describe(data) or f"a {kind} image that is broken"
-            return text_part(f"({_upper(name)}: an image, {details}, {view.size:,} bytes.)")
-        text = readable(view, self.max_output, self.redactor)
-        if text is None:
-            details = kind_of_file(view.head, content)
-            return text_part(f"({_upper(name)}: {details}, {view.size:,} bytes.)")
-        return text_part(f"{_upper(name)}:\n{fence('', text)}")
-
-    def pdf(self, content: str, name: str, *, own: bool) -> dict[str, Any]:
-        """A PDF as a part: the user's own as a file for a model that reads PDFs, else its text."""
-        data = read(content, self.roots, pdf.MAX_BYTES)
-        if isinstance(data, str):
-            return text_part(f"({data})")
-        base = Path(content).name
-        if own and self.reads_pdf:
-            self.pdfs.append((base, AS_FILE))
-            return file_part(base, base64.b64encode(data).decode("ascii"))
-        document = pdf.text_of(data)
-        if isinstance(document, str):
-            self.pdfs.append((base, f"not sent, because {document}"))
-            details = f"a PDF document, {len(data):,} bytes, not read: {document}"
-            return text_part(f"({_upper(name)}: {details}.)")
-        of = (
-            f"{document.read} of its {document.pages}"
-            if document.read < document.pages
-            else f"{document.pages}"
-        )
-        pages = f"{of} page{'' if document.pages == 1 else 's'}"
-        if not document.text:
-            self.pdfs.append((base, "not sent, because it has no text (it may be a scan)"))
-            return text_part(
-                f"({_upper(name)}: a PDF document of {pages} without text, perhaps a scan.)"
-            )
-        self.pdfs.append((base, f"sent as its text ({pages}), without its layout and figures"))
-        text = clip(self.redactor.text(terminal.plain(clean(document.text))), self.max_output)
-        return text_part(f"{_upper(name)}, a PDF; its text ({pages}):\n{fence('', text)}")
-
-
-AS_FILE = "sent as a PDF file"
-"""How a PDF is sent to a model that reads PDFs."""
-
-
-# Images and sounds --------------------------------------------------------------------------------
-
-
-def _image_part(data: bytes, name: str) -> dict[str, Any]:
-    try:
-        image = images.for_model(data, name)
-    except images.ImageError as error:
-        return text_part(f"({_upper(str(error))}.)")
-    return image_part(image.kind, image.text)
 
 
 # Text ---------------------------------------------------------------------------------------------
@@ -643,7 +519,3 @@ def _describe(message: Message) -> str:
     name = {"image": "An image", "audio": "Audio", "file": "A file", "code": "Code"}
     where = f" from the path {message.content!r}" if message.format == "path" else ""
     return f"{name.get(message.type, message.type)} was shown{where}"
-
-
-def _upper(sentence: str) -> str:
-    return f"{sentence[:1].upper()}{sentence[1:]}"

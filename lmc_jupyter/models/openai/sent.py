@@ -24,6 +24,7 @@ from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.cancel import ignore
 from lmc_jupyter.models.openai.files import Roots
+from lmc_jupyter.models.openai.media import Media
 from lmc_jupyter.models.openai.messages import (
     Chat,
     make_nonce,
@@ -324,15 +325,11 @@ class Sent:
 
     def _add(self, new: Sequence[Message], brief: Brief, abilities: Abilities) -> None:
         """Write what is new behind what was sent."""
-        chat = Chat(
-            abilities.tools,
-            abilities.vision,
-            abilities.hears,
-            brief.max_output,
-            make_nonce,
+        media = Media(
+            abilities.vision, abilities.hears, abilities.reads_pdf, brief.max_output,
             Roots.of(brief),
-            reads_pdf=abilities.reads_pdf,
-        )
+        )  # fmt: skip
+        chat = Chat(abilities.tools, media, make_nonce)
         chat.count, chat.reply, self._reply = self._count, self._reply, None
         chat.wants_reasoning = self.wants_reasoning
         last = self.chat[-1:] if self.chat and self.chat[-1]["role"] == "user" else []
@@ -348,9 +345,9 @@ class Sent:
             if known:
                 self._mark()
             new = new[end:]
-        chat.add_all(new, self._news(brief, chat.redactor))
+        chat.add_all(new, self._news(brief, media.redactor))
         self.chat[before:] = chat.messages
-        self._count, self.pdfs = chat.count, chat.pdfs
+        self._count, self.pdfs = chat.count, media.pdfs
 
     def _news(self, brief: Brief, redactor: Redactor) -> str:
         """What has changed in names and instructions since the model was told of them."""
