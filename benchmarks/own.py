@@ -320,7 +320,7 @@ def requests(run: Run) -> list[Row]:
     # more by the thoughts that go back, and by names that are said where they came
     characters = row(
         "… characters, with the thoughts",
-        plain["characters"] / 1e3, plain["characters_anew"] / 1e3, 1.25, "k", times=True,
+        plain["characters"] / 1e3, plain["characters_anew"] / 1e3, 1.1, "k", times=True,
         name=f"{name}, without thoughts",
     )  # fmt: skip
     return [share, price, characters]

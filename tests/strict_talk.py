@@ -87,6 +87,10 @@ class Talk:
         codes += [f"{name} = {number}" for name in names]
         self.wire.steps = iter([*((f"I run {code[:9]}.", code) for code in codes), ("Done.", None)])
 
+    def edit(self, number: int) -> str:
+        """The first block of this question, as the person edits it."""
+        return f"a_{number} = {number}{number}"
+
     def ask_again(self, number: int) -> None:
         self._script(number)
         drive(self.session.retry(self.session.turns[-1]), Decision(True), Decision(True))
@@ -129,7 +133,7 @@ def whole(talk: Talk, forget: Callable[[], Any]) -> None:
     talk.ask(0)
     talk.ask(1, first=FIGURE)
     talk.ask(2)
-    talk.ask(3, Decision(True, code="a_3 = 33"), run)
+    talk.ask(3, Decision(True, code=talk.edit(3)), run)
     talk.stop(4)
     talk.stop(4, in_thought=True)
     talk.ask(5, run, decline)

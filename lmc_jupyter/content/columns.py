@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lmc_jupyter.content import shorten
 
-FEW = 12
+FEW = 6
 """As many columns stand each with its type."""
 MAX_NAME, MAX_TYPE = 100, 60
 """Characters of a column's name, and of its type."""

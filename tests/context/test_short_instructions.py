@@ -38,7 +38,7 @@ def test_a_model_reads_how_code_is_written_only_as_it_can_write_it() -> None:
             by_tools[tools]
             == to_chat([question], Brief("Be brief."), tools=tools, vision=False)[0]["content"]
         )
-    assert "Run code with the execute tool." in by_tools[True]
+    assert "Run code with execute" in by_tools[True]
     assert "only shown" in by_tools[True]
     assert "```python" not in by_tools[True]
     assert "execute" not in by_tools[False]

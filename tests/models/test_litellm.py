@@ -193,7 +193,7 @@ def test_settings_reach_the_provider_as_they_were_set(model_server: ModelServer)
     assert body["temperature"] == 0
     assert body["max_tokens"] == 77
     assert body["stream_options"] == {"include_usage": True}
-    assert body["messages"][0]["content"].startswith("Be {brief}.\n\nRun code with the execute")
+    assert body["messages"][0]["content"].startswith("Be {brief}.\n\nRun code with execute")
     assert body["messages"][1]["content"] == question.replace("\ud800", "\ufffd")
     assert set(body) == {
         "model", "messages", "stream", "stream_options", "temperature", "max_tokens", "tools",
