@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 from lmc_jupyter import formats
@@ -34,6 +35,11 @@ _ONLY_HERE = (
     "(`%lmc save NAME.ipynb`, or Save as in the panel's menu), or repeat the command to discard it"
 )
 _NOTHING = "the conversation is empty: ask a question first"
+_LOADED = datetime.now(timezone.utc).isoformat()
+"""What was said before is of another kernel."""
+_ELSEWHERE = (
+    "This conversation goes on in another kernel: the variables of the one before are not in it."
+)
 
 
 class CurrentConversation:
@@ -145,6 +151,8 @@ class CurrentConversation:
             event, remarks = self._journal.open(id)
             if event is not None:
                 self._enter(event)
+                if self._is_of_before() and not self._waits():
+                    self._notes = [questions.note(_ELSEWHERE, "assistant")]
             self.notice = remarks
         number = len(self._history)
         count = f"{number} message{'' if number == 1 else 's'}"
@@ -313,6 +321,11 @@ class CurrentConversation:
             notes = [questions.note("This code was not run: other code came in between.")]
         note = questions.note(text, "assistant")
         self._history.put(len(self._history), [*notes, note])
+
+    def _is_of_before(self) -> bool:
+        """Whether its last message is older than this kernel."""
+        last = self._history.last
+        return last is not None and str(last.created_at or _LOADED) < _LOADED
 
     def _waits(self) -> bool:
         last = self._history.last

@@ -26,6 +26,7 @@ from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.request import NO_BODY, Request
+from lmc_jupyter.turn import current
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="there are no such files here")
 
@@ -420,6 +421,25 @@ def test_a_conversation_is_opened_and_goes_on_in_its_file():
     assert again.journal.id == id_
     assert [m.content for m in kept(again).messages] == ["First?", "That.", "Second?", "More."]
     assert len(again.journal.conversations.list()) == 1
+
+
+def test_the_model_reads_once_that_a_conversation_goes_on_in_another_kernel(monkeypatch):
+    it = asked()
+    first = it.journal.id
+    it.reset()
+    it.conversation.open(first)
+    drive(it.ask("Again?"))  # in the same kernel
+    it.close()
+    monkeypatch.setattr(current, "_LOADED", "2999-01-01T00:00:00+00:00")
+    other = session([said("Yes.")], [said("Yes.")])
+    other.conversation.open(first)
+    count = len(other.messages)
+    drive(other.ask("And now?"))
+    note, question, _ = other.messages[count:]
+    assert "goes on in another kernel" in note.content
+    assert (note.recipient, question.content) == ("assistant", "And now?")
+    drive(other.ask("And then?"))
+    assert ["another kernel" in each.content for each in other.messages].count(True) == 1
 
 
 def test_one_that_another_session_writes_is_opened_as_a_copy():
