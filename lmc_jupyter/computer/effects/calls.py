@@ -76,10 +76,10 @@ class Call:
         """All arguments."""
         return [*self.args, *self.keywords.values()]
 
-    def at(self, index: int, *keywords: str) -> Given | None:
-        """The argument of this position or of one of these keywords."""
+    def at(self, index: int, keywords: str) -> Given | None:
+        """The argument of this position or of the first such keyword."""
         starred = any(isinstance(each.node, ast.Starred) for each in self.args[: index + 1])
-        named = (self.keywords[each] for each in keywords if each in self.keywords)
+        named = (self.keywords[each] for each in self.keywords if re.fullmatch(keywords, each))
         return self.args[index] if index < len(self.args) and not starred else next(named, None)
 
     @property
@@ -252,7 +252,7 @@ def _is_harmless(it: Call) -> bool:
 def _of_function(walk: Walk, it: Call, given: Value, found: bool) -> Value:
     place, first = it.place, it.first
     texts = [each.value.text for each in it.args]
-    if place in tables.VIEWS and values.is_buffer(first.live):
+    if it.name in tables.VIEWS and values.is_buffer(first.live):
         return Value("numpy()", first.here, first.here)
     if place == "type" and len(it.args) == 1 and first.kind.endswith("()"):
         return Value(first.kind.removesuffix("()"))
@@ -288,7 +288,7 @@ def _of_method(walk: Walk, it: Call, given: Value) -> Value:
     if name in ("values", "items"):
         items = (element,) * 2 if name == "values" or element.kind == THEIRS else ()
         return Value("list()", parts=element.reach, items=items, functions=element.functions)
-    if name in tables.VIEW_METHODS and values.is_buffer(owner.live):
+    if name in tables.VIEWS and values.is_buffer(owner.live):
         return Value("numpy()", owner.here, owner.here)
     if name == "copy":
         return Value(kind, parts=element.roots, functions=owner.functions)
@@ -341,7 +341,7 @@ def _changes_me(walk: Walk, it: Call, me: Given) -> bool:
     keyword, name, here = it.keywords.get("inplace"), it.name, me.value.here
     may = it.is_open and name in tables.IN_PLACE
     is_on = keyword is not None and getattr(keyword.node, "value", True) is not False
-    in_place = may or is_on or name in tables.CHANGING_DUNDERS
+    in_place = may or is_on or tables.CHANGING_DUNDERS.match(name) is not None
     loses = name in tables.LOSING or (in_place and name == "dropna")
     found = in_place and not (may and not here)
     for root in here:
@@ -375,7 +375,7 @@ def _add_file(walk: Walk, kind: EffectKind, given: Given | None, it: Call, to: s
 def _files(walk: Walk, it: Call) -> bool:
     """Files that it writes, moves and deletes."""
     kind, index = tables.FILES.get(it.place, ("", 0))
-    given, mode = it.at(index, *tables.FILE_KEYWORDS), 1
+    given, mode = it.at(index, tables.FILE_KEYWORDS), 1
     is_path = it.me is not None and it.me.value.kind.startswith("pathlib.")
     is_honest = bool(module_in(it.place, HONEST))
     if it.me is not None and it.name in tables.PATH_METHODS:
@@ -388,7 +388,7 @@ def _files(walk: Walk, it: Call) -> bool:
         if values.library_of(it.me.value.live) in values.FILES:
             walk.add("writes", it.function.rpartition(".")[0])
     elif it.me is not None and it.name in ("dump", "save"):
-        kind, given = "writes" if it.first.text is not None else "", it.at(0)
+        kind, given = "writes" if it.first.text is not None else "", it.at(0, "")
     elif it.me is not None and it.name in ("extractall", "extract") and not is_honest:
         given = it.at(it.name == "extract", "path")
         walk.add("writes", "." if given is None else _shown(given))
@@ -397,12 +397,12 @@ def _files(walk: Walk, it: Call) -> bool:
         walk.add("writes", "a temporary file")
     elif kind == "renames":
         to = it.at(0, "target") if is_path else it.at(1, "dst")
-        _add_file(walk, "renames", given or it.at(0, "src", "old"), it, _shown(to))
+        _add_file(walk, "renames", given or it.at(0, "src|old"), it, _shown(to))
     elif kind in ("writes", "removes"):
         _add_file(walk, kind, given, it)  # type: ignore[arg-type]
     elif kind and (it.handed or it.is_open):
         walk.add("unknown", f"{it.function}()")
-    elif kind and _writes(it.at(mode, "mode", "flags"), "r" if kind == "opens" else "r+"):
+    elif kind and _writes(it.at(mode, "mode|flags"), "r" if kind == "opens" else "r+"):
         _add_file(walk, "writes", given, it)
     return bool(kind)
 

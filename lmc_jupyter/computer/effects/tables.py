@@ -27,41 +27,35 @@ def _table(text: str) -> dict[str, frozenset[str]]:
 
 WRITE_METHODS = words("""
 to_csv to_json to_excel to_parquet to_feather to_pickle to_hdf to_stata to_html to_latex to_markdown
-to_string to_xml to_orc to_netcdf to_zarr to_file to_sql tofile savefig save save_model save_weights
-save_pretrained write_csv write_parquet write_json write_ndjson write_excel write_ipc sink_csv
-sink_parquet write_html write_image print_figure print_png print_pdf print_svg
+to_string to_xml to_orc to_netcdf to_zarr to_file to_sql tofile savefig save write_csv write_parquet
+write_excel write_html write_image print_figure print_png print_pdf print_svg
 """)
 """Methods that write the file which is their first argument; without one they give a text."""
 FILES = {
     name: (row.partition(" ")[0], int(row.partition(" ")[2]))
     for row, names in _table("""
-writes 0: numpy.save numpy.savez numpy.savez_compressed numpy.savetxt shutil.chown
-  shutil.make_archive os.mkdir os.makedirs os.chmod os.chown os.utime os.truncate pandas.ExcelWriter
-  pandas.HDFStore duckdb.connect matplotlib.pyplot.imsave matplotlib.image.imsave
-  matplotlib.backends.backend_pdf.PdfPages cv2.imwrite imageio.imwrite soundfile.write
-  scipy.io.savemat scipy.sparse.save_npz logging.FileHandler skimage.io.imsave
-  xml.etree.ElementTree.ElementTree().write bokeh.plotting.output_file bokeh.io.output_file
+writes 0: numpy.save numpy.savez numpy.savez_compressed numpy.savetxt shutil.make_archive os.mkdir
+  os.makedirs os.chmod os.utime os.truncate pandas.ExcelWriter duckdb.connect
+  matplotlib.pyplot.imsave matplotlib.backends.backend_pdf.PdfPages logging.FileHandler
+  xml.etree.ElementTree.ElementTree().write
 writes 1: joblib.dump torch.save shutil.copy shutil.copy2 shutil.copyfile shutil.copytree
   shutil.unpack_archive os.symlink os.link urllib.request.urlretrieve
 writes 99: logging.basicConfig
-writes 2: sklearn.datasets.dump_svmlight_file
 temporary 0: tempfile.TemporaryDirectory tempfile.TemporaryFile tempfile.mkdtemp tempfile.mkstemp
   tempfile.NamedTemporaryFile
 removes 0: os.remove os.unlink os.rmdir os.removedirs shutil.rmtree
 renames 0: os.rename os.renames os.replace shutil.move
 opens 0: open io.open codecs.open gzip.open gzip.GzipFile bz2.open bz2.BZ2File lzma.open
-  lzma.LZMAFile zipfile.ZipFile tarfile.open h5py.File io.FileIO os.fdopen fsspec.open wave.open
-  os.open
+  lzma.LZMAFile zipfile.ZipFile tarfile.open h5py.File io.FileIO os.fdopen wave.open os.open
 updates 0: numpy.memmap numpy.lib.format.open_memmap
 """).items()
     for name in names
 }
 """Function -> what it does to a file, and at which position the file stands."""
-FILE_KEYWORDS = words("""
-base_name buf coverdir database dir dst excel_writer extract_dir f fid file file_name
-file_or_filename filename filename_or_obj filepath fname fp fullname name old path path_or_buf
-path_or_buffer paths save_directory src store target uri workbook
-""")
+FILE_KEYWORDS = (
+    r"\w*(?:file|path|dir|buf)\w*|f|fid|fname|(?:base_)?name|src|dst|old|store|target|uri|database"
+    "|excel_writer|workbook"
+)
 """…and by which keyword."""
 PATH_METHODS = words(
     "write_text write_bytes mkdir touch symlink_to hardlink_to link_to chmod lchmod unlink rmdir"
@@ -106,20 +100,14 @@ delattr operator.setitem operator.delitem operator.iadd operator.iconcat operato
 operator.isub operator.imul sklearn.utils.shuffle_in_place torch.nn.init
 """)
 """Functions that change their first argument; a method that is called by its class does so too."""
-CHANGING_DUNDERS = words("""
-__setitem__ __delitem__ __setattr__ __delattr__ __iadd__ __isub__ __imul__ __itruediv__
-__ifloordiv__ __ipow__ __imod__ __iand__ __ior__ __ixor__ __init__ __setstate__
-""")
+CHANGING_DUNDERS = re.compile(r"__(?:set|del|init__|i(?:add|sub|mul|and|or)__)")
 CHANGES_FIRST = re.compile(r"(?:numpy|random)\..*shuffle$|numpy\.\w+\.at$")
 VIEWS = words("""
-numpy.asarray numpy.frombuffer numpy.ravel numpy.reshape numpy.squeeze numpy.transpose numpy.nditer
-numpy.atleast_1d numpy.atleast_2d numpy.swapaxes numpy.expand_dims numpy.broadcast_to numpy.diagonal
-numpy.asanyarray numpy.ascontiguousarray numpy.array_split numpy.split memoryview torch.from_numpy
-numpy.flip numpy.fliplr numpy.flipud numpy.rot90 numpy.moveaxis numpy.rollaxis numpy.real numpy.imag
-numpy.lib.stride_tricks.as_strided numpy.lib.stride_tricks.sliding_window_view numpy.ndarray
+asarray asanyarray ascontiguousarray frombuffer ravel reshape squeeze transpose nditer atleast_1d
+atleast_2d swapaxes expand_dims broadcast_to diagonal array_split split memoryview from_numpy flip
+fliplr flipud rot90 moveaxis rollaxis real imag as_strided sliding_window_view ndarray view cast
 """)
-VIEW_METHODS = words("reshape ravel view squeeze transpose swapaxes diagonal cast getfield")
-"""What gives another view of the same buffer."""
+"""Functions and methods that give another view of the same buffer."""
 LOSING = words("pop popitem popleft remove discard clear drop __delitem__ drop_in_place truncate")
 """Methods that take something out of what they change."""
 IN_PLACE = words("""
@@ -151,7 +139,7 @@ locale getpass zlib gzip bz2 lzma zipfile tarfile colorsys zoneinfo queue sched 
 concurrent.futures tempfile urllib.parse urllib.error http http.cookies email xml configparser
 tomllib argparse getopt optparse graphlib ipaddress keyword token tokenize symtable dis linecache
 weakref contextvars filecmp mimetypes tracemalloc sysconfig codecs pstats importlib.metadata
-importlib.resources encodings plistlib fsspec wave reprlib timeit pathlib __future__
+importlib.resources encodings plistlib wave reprlib timeit pathlib __future__
 """)
 """Modules of Python whose functions and objects are harmless, but for those named above."""
 LOUD = re.compile(
@@ -174,45 +162,31 @@ regex chardet more_itertools lxml optuna einops matplotlib_inline narwhals six
 DISHONEST = re.compile(
     r"(?:.*\.)?(?:exec\w*|system|popen|spawn\w*|f2py|distutils|clipboard\w*|get_handle|cpp_extension"
     r"|load_inline|load_library|load_model|unsafe_load\w*|full_load\w*|read_pickle|to_clipboard"
-    r"|to_gbq|DataSource|run_\w+|unlink|rmtree|makedirs|mkdir|import_module|compile_\w+|testing"
-    r"|_?private)(?:$|\.)"
+    r"|to_gbq|HDFStore|output_file|DataSource|run_\w+|unlink|rmtree|makedirs|mkdir|import_module"
+    r"|compile_\w+|testing|_?private)(?:$|\.)"
     r"|(?:torch|keras|joblib|spacy|gensim|yaml|dill)\b.*\.(?:load|load_all)$|IPython\.(?!display)"
-    r"|(?!yaml).*\.(?:(?:save|write|export|sink|dump)(?:_\w*)?|imsave|imwrite)$"
+    r"|(?!yaml).*\.(?:(?:save|write|export|sink|dump)(?:_\w*|mat)?|imsave|imwrite)$"
     r"|pandas.*\.(?:eval|query)$|numpy\.load$"
 )
 """…these, and what is called as if it wrote a file."""
-MIXED = dict.fromkeys(
-    words("""
-socket pty importlib.machinery runpy subprocess ctypes mmap builtins code shelve pdb
-"""),
-    words(""),
-) | _table("""
-os: DirEntry PathLike access close cpu_count environ fsdecode fsencode fspath fstat fwalk
-  get_exec_path get_terminal_size getcwd getcwdb getenv geteuid getgid getloadavg getlogin getpid
-  getppid getuid isatty listdir lstat process_cpu_count readlink scandir sched_getaffinity stat
-  stat_result strerror times uname urandom waitpid walk
-sys: argv exc_info executable exit flags float_info getallocatedblocks getdefaultencoding
-  getfilesystemencoding getrecursionlimit getrefcount getsizeof implementation intern maxsize path
-  platform setrecursionlimit stderr stdin stdout version version_info
-shutil: copyfileobj disk_usage get_archive_formats get_terminal_size ignore_patterns which
-sqlite3: Connection Row complete_statement connect register_adapter register_converter
-pickle: PickleBuffer Pickler dump dumps
-marshal: dump dumps
-gc: collect disable enable freeze get_count get_stats get_threshold isenabled
+MIXED = dict.fromkeys(words("socket pty subprocess ctypes mmap builtins code"), words("")) | _table("""
+os: PathLike access close cpu_count environ fspath get_terminal_size getcwd getenv getpid listdir
+  lstat scandir stat stat_result times uname urandom walk
+sys: argv exc_info executable exit flags float_info getrefcount getsizeof maxsize path platform
+  stderr stdin stdout version version_info
+shutil: copyfileobj disk_usage get_terminal_size which
+sqlite3: Connection Row connect
+pickle: dump dumps
+gc: collect get_count get_stats
 importlib: invalidate_caches
 importlib.util: find_spec
-pkgutil: iter_modules
-atexit: register unregister
+atexit: register
 cProfile: Profile
-signal: Signals getsignal signal
-multiprocessing: Array Lock Manager Queue Value cpu_count current_process freeze_support
-resource: getpagesize getrusage
-psutil: boot_time cpu_count cpu_percent disk_usage net_io_counters sensors_battery swap_memory
-  virtual_memory
+signal: signal
+multiprocessing: Queue cpu_count
+psutil: cpu_count cpu_percent virtual_memory
 IPython: get_ipython version_info
 IPython.core.display: HTML Image Markdown display
-site: getsitepackages getusersitepackages
-matplotlib_inline: backend_inline
 unittest: TestCase
 lmc_jupyter: Chunk Message current_session delimit share
 """)
@@ -226,26 +200,18 @@ dataclass contextmanager asynccontextmanager njit jit vectorize abstractmethod o
 total_ordering singledispatch guvectorize override final runtime_checkable
 """)
 """Decorators that do not call the function."""
-BACK_DOORS = words("""
-f_globals f_locals f_back f_builtins __globals__ __builtins__ __subclasses__ __base__ __bases__
-__mro__ mro __code__ __closure__ __getattribute__ __getattr__ __reduce__ __reduce_ex__ __loader__
-__spec__ gi_frame cr_frame tb_frame ag_frame __self__ __wrapped__ __func__ __import__
-__init_subclass__
-""")
+BACK_DOORS = re.compile(
+    r"(?:f_|gi_|cr_|tb_|ag_)\w+$|mro$"
+    r"|__(?!(?:name|doc|class|module|version|file|len|init|str|repr|eq|iter|next|call|dict|annotations"
+    r"|(?:get|set|del)item|(?:set|del)attr|iadd|isub|imul|contains)__)"
+)
 """Attributes by which code reaches what it does not name."""
 
-_ALIASES = {
-    f"_{name}": name
-    for name in words("""
-asyncio bisect collections csv ctypes datetime decimal functools heapq io json operator
-pickle random socket sqlite3 struct
-""")
-} | dict(
+_ALIASES = dict(
     each.split("=")
     for each in words("""
-posix=os nt=os os.posix=os posixpath=os.path ntpath=os.path cloudpickle=pickle dill=pickle
-_thread=threading _pydatetime=datetime _posixsubprocess=subprocess pathlib._local=pathlib
-pylab=matplotlib.pyplot torch._C=torch builtins=
+posix=os nt=os os.posix=os posixpath=os.path ntpath=os.path thread=threading pydatetime=datetime
+posixsubprocess=subprocess pathlib._local=pathlib pylab=matplotlib.pyplot torch._C=torch builtins=
 """)
 )
 """Another name of a module -> the one that the tables have."""
@@ -255,6 +221,7 @@ _LEAKS = words("os sys subprocess shutil builtins importlib socket ctypes pickle
 
 def place_of(path: str) -> str:
     """A function by the one name that the tables have: "posix.system" is "os.system"."""
+    path = path if path.startswith("__") else path.removeprefix("_")
     head, _, rest = path.partition(".")
     middle = rest.partition(".")[0]
     is_part = head in NETWORK or f"{head}.{middle}" in PURE or (middle == "io" and head in HONEST)

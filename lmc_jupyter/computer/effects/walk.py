@@ -519,7 +519,7 @@ class Walk:
         if name in ("user_ns", "user_global_ns"):
             return Value("globals()")
         is_dict = name == "__dict__" and owner.kind not in (OWN, "list()", "dict()")
-        if name in tables.BACK_DOORS or is_dict or (owner.kind, name) == ("sys", "modules"):
+        if tables.BACK_DOORS.match(name) or is_dict or (owner.kind, name) == ("sys", "modules"):
             self.add("unknown", source(node), "may do more")
             return self.part(owner)
         value = self.part(owner)._replace(kind=OWN, owner=owner, name=name)
