@@ -113,8 +113,6 @@ def hand_on(walk: Walk, value: Value, node: ast.expr, given: Value = UNKNOWN) ->
         walk.add("unknown", source(node), "is handed on: it may call any tool or set any name")
     elif value.kind == THEIRS and type(value.live) in values.FUNCTIONS:
         walk.add("unknown", f"{source(node)}()")
-    elif value.kind == THEIRS and values.runs_when_used(value.live):
-        walk.add("unknown", source(node), "runs code of its class")
     elif value.is_place and values.is_module_place(value.kind):
         if not tables.is_harmless(value.kind) or value.kind in tables.MIXED:
             walk.add("unknown", source(node), "is handed on")

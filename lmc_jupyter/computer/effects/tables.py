@@ -169,7 +169,7 @@ DISHONEST = re.compile(
     r"|pandas.*\.(?:eval|query)$|numpy\.load$"
 )
 """…these, and what is called as if it wrote a file."""
-MIXED = dict.fromkeys(words("socket pty subprocess ctypes mmap builtins code"), words("")) | _table("""
+MIXED = _table("""
 os: PathLike access close cpu_count environ fspath get_terminal_size getcwd getenv getpid listdir
   lstat scandir stat stat_result times uname urandom walk
 sys: argv exc_info executable exit flags float_info getrefcount getsizeof maxsize path platform
@@ -189,7 +189,7 @@ IPython: get_ipython version_info
 IPython.core.display: HTML Image Markdown display
 unittest: TestCase
 lmc_jupyter: Chunk Message current_session delimit share
-""")
+""") | dict.fromkeys(words("socket pty subprocess ctypes mmap builtins code"), words(""))
 """Module -> those of its members that are harmless."""
 
 FILE_WRITES = words("write writelines writestr truncate add addfile")

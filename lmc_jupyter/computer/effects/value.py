@@ -293,7 +293,7 @@ FILES = {"_io", "zipfile", "tarfile", "gzip", "tempfile", "bz2", "lzma"}
 FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 """Types of what is made to be called: handed on, it will be."""
 _LAZY = (types.GeneratorType, types.CoroutineType, map, filter)
-_ITSELF = (type, types.ModuleType, types.FunctionType, types.MethodType)
+_ITSELF = (type, types.ModuleType, types.FunctionType, types.MethodType, functools.partial)
 _own = type.__getattribute__  # a metaclass of theirs may have another
 
 
@@ -353,39 +353,9 @@ def is_buffer(value: Any) -> bool:
 
 
 def runs_when_used(value: Any) -> bool:
-    """Whether operators, `print` and `len` of it run code that the person wrote."""
-    kind = type(value)
-    if kind in _LAZY or issubclass(kind, _ITSELF):
-        return kind in _LAZY
-    return any(
-        _is_by_hand(member) and name.startswith("__")
-        for each, own in _classes(kind)
-        if _is_their_module(_own(each, "__module__"))
-        for name, member in own.items()
-        if name not in ("__init__", "__new__", "__post_init__")
-    )
-
-
-def _is_by_hand(member: Any) -> bool:
-    """Whether a method was written, and not made by a decorator such as `dataclass`."""
-    return type(member) is types.FunctionType and member.__code__.co_filename != "<string>"
-
-
-def attribute_of(value: Any, name: str) -> Any:
-    """An attribute of a value of the person's class; None where reading it runs code of theirs,
-    NOTHING where it is not known."""
-    if issubclass(type(value), _ITSELF):
-        return members_of(value).get(name, NOTHING)
-    owns = [own for each, own in _classes(type(value)) if each is not object]
-    if any("__getattr__" in own or _is_by_hand(own.get("__getattribute__")) for own in owns):
-        return None
-    found = next((own[name] for own in owns if name in own), NOTHING)
-    if found is not NOTHING and hasattr(type(found), "__get__"):
-        is_method = type(found) in (types.FunctionType, types.MemberDescriptorType)
-        return NOTHING if is_method else None
-    attributes = next((own["__dict__"] for own in owns if "__dict__" in own), None)
-    mine = attributes.__get__(value) if type(attributes) is types.GetSetDescriptorType else {}
-    return mine.get(name, found)
+    """Whether this, if it is the person's, is an object: whatever is done with it may run code of
+    theirs."""
+    return not issubclass(type(value), _ITSELF)
 
 
 # Places -------------------------------------------------------------------------------------------

@@ -498,21 +498,24 @@ class Walk:
         calls.hand_on(self, value, node)
         return value
 
-    def _name(self, node: ast.Name, scope: Scope, *, is_owner: bool = False) -> Value:
-        value = self._look_up(node.id, scope)
-        if node.id == "__builtins__":
-            self.add("unknown", node.id, "may do more")
-        elif value.kind == THEIRS and not is_owner and values.runs_when_used(value.live):
-            self.add("unknown", node.id, "runs code of its class")
+    def _name(self, node: ast.Name | ast.Attribute, scope: Scope) -> Value:
+        value = self._callee(node, scope)
+        owner = value.owner or value
+        if owner.kind == THEIRS and values.runs_when_used(owner.live):
+            self.add("unknown", source(node), "runs code of its class")
         return value
 
-    def _owner(self, node: ast.expr, scope: Scope) -> Value:
-        if isinstance(node, ast.Name):
-            return self._name(node, scope, is_owner=True)
-        return self.value(node, scope)
+    _attribute = _name
 
-    def _attribute(self, node: ast.Attribute, scope: Scope) -> Value:
-        return self.attribute(self._owner(node.value, scope), node.attr, node)
+    def _callee(self, node: ast.expr, scope: Scope) -> Value:
+        """What is called, or has an attribute that is: the call says whether that may do more."""
+        if isinstance(node, ast.Attribute):
+            return self.attribute(self._callee(node.value, scope), node.attr, node)
+        if not isinstance(node, ast.Name):
+            return self.value(node, scope)
+        if node.id == "__builtins__":
+            self.add("unknown", node.id, "may do more")
+        return self._look_up(node.id, scope)
 
     def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
         """What is known of an attribute of this value."""
@@ -526,12 +529,6 @@ class Walk:
         if owner.is_place:
             return value._replace(kind=tables.place_of(values.member_path(owner.kind, name)))
         if owner.kind == THEIRS:
-            found = values.attribute_of(owner.live, name)
-            if found is None:
-                self.add("unknown", source(node), "runs code of its class")
-            elif found is not values.NOTHING:
-                known = values.value_of(found, name)
-                return known._replace(roots=value.roots, chain=value.chain)
             return value._replace(kind=THEIRS)
         if owner.kind == OWN and name in self.attributes:
             known = self.attributes[name]
@@ -703,7 +700,7 @@ class Walk:
     _setcomp = _dictcomp = _generatorexp = _listcomp
 
     def _call(self, node: ast.Call, scope: Scope) -> Value:
-        callee, it = self._owner(node.func, scope), self._given(node, scope)
+        callee, it = self._callee(node.func, scope), self._given(node, scope)
         result = calls.call(self, callee, it)
         owner = callee.owner or callee
         if isinstance(node.func, ast.Attribute) and not tables.module_in(owner.kind, tables.HONEST):
