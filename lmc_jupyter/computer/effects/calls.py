@@ -149,7 +149,7 @@ def call(walk: Walk, callee: Value, it: Call) -> Value:
             node = node.args[0]  # `getattr(df, "pop")("a")`
         it = replace(it, me=Given(getattr(node, "value", node), owner))
         place = callee.name if owner.kind in (OWN, "") else f"{owner.kind}.{callee.name}"
-    elif callee.is_place and it.args and values.is_unbound(place, bool(it.first.roots)):
+    elif callee.is_place and it.args and values.is_class_place(place.rpartition(".")[0]):
         parent, _, name = place.rpartition(".")  # `Path.unlink(p)`, `list.append(items, 1)`
         me = it.first._replace(kind=f"{parent}()" if it.first.kind == OWN else it.first.kind)
         it = replace(it, args=it.args[1:], me=Given(it.args[0].node, me))

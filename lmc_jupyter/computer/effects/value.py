@@ -12,14 +12,16 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import symtable
 import sys
 import types
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from itertools import islice
 from pathlib import PurePath
+from textwrap import indent
 from typing import Any, Literal, NamedTuple
 
 from lmc_jupyter.computer.effects import tables
@@ -181,8 +183,6 @@ def describe(value: Any) -> str:
 # Scopes -------------------------------------------------------------------------------------------
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 @dataclass(eq=False)
@@ -228,40 +228,18 @@ def parameters(node: Any) -> list[ast.arg]:
     return [*each.posonlyargs, *each.args, *each.kwonlyargs, *extra]
 
 
-def names_of(body: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
+def names_of(body: list[ast.stmt], of: ast.arguments | None = None) -> tuple[set[str], set[str]]:
     """The names that statements bind in their own scope, and those that they declare `global`."""
-    names: set[str | None] = set()
-    global_: set[str] = set()
-    for node in _of_scope(body):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, (*DEFINITIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
-            names.add(node.name)
-        elif isinstance(node, ast.MatchMapping):
-            names.add(node.rest)
-        elif isinstance(node, ast.Global):
-            global_.update(node.names)
-    return {name for name in names if name} - global_, global_
-
-
-def _of_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of statements that are of their own scope."""
-    queue = list(body)
-    while queue:
-        node = queue.pop()
-        yield node
-        if isinstance(node, COMPREHENSIONS):
-            queue += [each for each in ast.walk(node) if isinstance(each, ast.NamedExpr)]
-        elif isinstance(node, _FUNCTIONS):
-            queue += getattr(node, "decorator_list", ())
-            queue.append(node.args)  # their defaults; an `ast.arg` binds nothing here
-            queue += filter(None, [getattr(node, "returns", None)])
-        elif isinstance(node, ast.ClassDef):
-            queue += [*node.decorator_list, *node.bases, *node.keywords]
-        else:
-            queue += ast.iter_child_nodes(node)
+    nodes = (node for each in body for node in ast.walk(each) if isinstance(node, ast.Nonlocal))
+    around = ", ".join({name for node in nodes for name in node.names})
+    text = (
+        f"def f({'' if of is None else ast.unparse(of)}):\n pass\n{indent(ast.unparse(body), ' ')}"
+    )
+    outer = f"def f({around}):\n{indent(text, ' ')}"
+    (table,) = symtable.symtable(outer, "", "exec").get_children()
+    symbols = table.get_children()[-1].get_symbols()
+    local = {each.get_name() for each in symbols if each.is_local()}
+    return local, {each.get_name() for each in symbols if each.is_declared_global()}
 
 
 # Types --------------------------------------------------------------------------------------------
@@ -443,15 +421,9 @@ def is_module_place(place: str) -> bool:
     return is_module(find(place)) or place in tables.PURE | tables.HONEST | tables.MIXED.keys()
 
 
-def is_unbound(place: str, has_roots: bool) -> bool:
-    """Whether this is a method that gets its object as the first argument: `list.append`."""
-    parent, _, name = place.rpartition(".")
-    kind = find(parent)
-    if not issubclass(type(kind), type):
-        return kind is NOTHING and parent.rpartition(".")[2][:1].isupper() and has_roots
-    member = next((own[name] for _, own in _classes(kind) if name in own), None)
-    quiet = (classmethod, staticmethod, types.ClassMethodDescriptorType, type(None))
-    return type(member) not in quiet and name not in ("__new__", "__init__")
+def is_class_place(place: str) -> bool:
+    """Whether this is a class: its methods get their object as the first argument."""
+    return issubclass(type(find(place)), type)
 
 
 def is_theirs(value: Any) -> bool:

@@ -42,7 +42,7 @@ def python_effects(code: str, names: Mapping[str, Any], shell: Any | None) -> tu
     walk = Walk(names, shell)
     try:
         walk.branch(tree.body, walk.module, 0)
-    except RecursionError:
+    except (RecursionError, SyntaxError):  # a scope that is no scope of Python does not run
         walk.add("unknown", "", _TOO_DEEP)
     return walk.effects()
 
@@ -315,18 +315,15 @@ class Walk:
         if self._nodes > MAX_NODES:
             self.add("unknown", "", "it has more in its functions than is read here")
             return UNKNOWN
-        body: list[Any] = [node.body] if isinstance(node, ast.Lambda) else node.body
-        local, global_ = values.names_of(body)
-        local |= {each.arg for each in values.parameters(node)}
+        is_lambda = isinstance(node, ast.Lambda)
+        body: list[Any] = [ast.Return(node.body)] if is_lambda else node.body
+        local, global_ = values.names_of(body, node.args)
         self._depth += 1
         self._active.append(node)
         inner = Scope("function", scope, local, global_, known, self._depth)
         before, self._returned = self._returned, UNKNOWN
         for each in body:
-            if isinstance(each, ast.expr):
-                self._give(self.value(each, inner))
-            else:
-                self.value(each, inner)
+            self.value(each, inner)
         returned, self._returned = self._returned, before
         self._active.pop()
         self._depth -= 1
@@ -682,7 +679,8 @@ class Walk:
         return UNKNOWN
 
     def _listcomp(self, node: Any, scope: Scope) -> Value:
-        local, _ = values.names_of(each.target for each in node.generators)
+        nodes = (part for each in node.generators for part in ast.walk(each.target))
+        local = {part.id for part in nodes if isinstance(part, ast.Name)}
         inner = Scope("comprehension", scope, local, depth=self._depth)
         for index, generator in enumerate(node.generators):
             element = self.element(self.hand_on(generator.iter, inner if index else scope))
