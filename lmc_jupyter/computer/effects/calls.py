@@ -7,6 +7,7 @@ is called with whatever else is in the call.
 from __future__ import annotations
 
 import ast
+import posixpath
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -249,7 +250,6 @@ def _is_harmless(it: Call) -> bool:
 
 def _of_function(walk: Walk, it: Call, given: Value, found: bool) -> Value:
     place, first = it.place, it.first
-    texts = [each.value.text for each in it.args]
     if it.name in tables.VIEWS and values.is_buffer(first.live):
         return Value("numpy()", first.here, first.here)
     if place == "type" and len(it.args) == 1 and first.kind.endswith("()"):
@@ -262,9 +262,8 @@ def _of_function(walk: Walk, it: Call, given: Value, found: bool) -> Value:
     if place in _SAME_TEXT:
         return Value("str()", text=first.text)
     if place in _JOINS and first.text:
-        pairs = zip(it.args, texts, strict=True)
-        known = [values.written(each.node) if text is None else text for each, text in pairs]
-        return Value(_JOINS[place], text=values.join(*known))
+        text = posixpath.join(*(each.value.shown(each.node) for each in it.args))
+        return Value(_JOINS[place], text=values.short(text))
     if place == "copy.deepcopy" or module_in(place, HONEST):
         given = UNKNOWN  # they copy
     if place in ("collections.ChainMap", "vars"):  # they write into the first
@@ -453,7 +452,7 @@ def _programs(walk: Walk, it: Call) -> bool:
 def _word(node: ast.expr, value: Value) -> str:
     if value.kind == "sys.executable":
         return "python"
-    word = value.text or values.written(node)
+    word = value.shown(node)
     return f"'{word}'" if re.search(r"[\s;&|<>()]", word) and "'" not in word else word
 
 

@@ -219,7 +219,7 @@ def _read_magic(walk: Walk, name: str, line: str, cell: str | None) -> None:
     elif name == "timeit" or name in _PYTHON:
         if name == "capture":
             for word in rest:
-                walk.bind_here(word)
+                walk.bind_name(word, walk.module)
         else:
             walk.read_more(_OPTIONS.sub("", line, count=1), apart=name == "timeit")
         walk.read_more(cell or "", apart=name == "timeit")

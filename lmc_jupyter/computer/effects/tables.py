@@ -259,5 +259,5 @@ TOPS = (
     sys.stdlib_module_names
     | {each.partition(".")[0] for each in HONEST | NETWORK}
     | words("IPython lmc_jupyter pip setuptools ipykernel pytest sqlalchemy")
-)
+) - {"antigravity"}
 """Modules of Python, and libraries that are known here: importing them is harmless."""

@@ -102,6 +102,10 @@ class Value(NamedTuple):
         """Variables that change where this, or what is in it, is changed."""
         return self.roots | self.parts
 
+    def shown(self, node: ast.AST) -> str:
+        """Its text; "{name}" as it is written where that is not known."""
+        return f"{{{source(node)}}}" if self.text is None else self.text
+
     def or_else(self, other: Value) -> Value:
         """What is known where it may be this or the other."""
         kind = self.kind
@@ -137,20 +141,6 @@ def mix(each: Iterable[Value]) -> Value:
 def source(node: ast.AST) -> str:
     """The expression as it is written, on one line."""
     return shorten.line(" ".join(ast.unparse(node).split()), MAX_SOURCE)
-
-
-def written(node: ast.AST) -> str:
-    """What stands for a part of a text that is not known: "{name}"."""
-    return f"{{{source(node)}}}"
-
-
-def join(*parts: str) -> str | None:
-    """Paths as one; None where it is too long to be known."""
-    whole = ""
-    for part in parts:
-        is_first = part.startswith("/") or whole in ("", ".")
-        whole = part if is_first else f"{whole.rstrip('/')}/{part}"
-    return short(whole)
 
 
 def short(text: str) -> str | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import posixpath
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -66,8 +67,6 @@ class Walk:
         self._results: dict[tuple[object, ...], Value] = {}  # of bodies, by their arguments
         self._active: list[object] = []  # functions whose bodies are being read
         self._returned = UNKNOWN
-        self._stars: list[str] = []  # modules whose names are all bound
-        self._subject = UNKNOWN  # of the innermost `match`
         self._suite: object = None
         self._depth = self._nodes = self._version = 0
 
@@ -152,7 +151,7 @@ class Walk:
         self.change(roots)
         if not roots or (scope.owner(target.id) is self.module and target.id not in roots):
             known = known._replace(parts=known.parts | added.reach)
-            self._bind_name(target.id, scope, UNKNOWN if known.is_place else known)
+            self.bind_name(target.id, scope, UNKNOWN if known.is_place else known)
 
     def _for(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
         element = self.element(self.hand_on(node.iter, scope))
@@ -169,8 +168,7 @@ class Walk:
             value = self.hand_on(item.context_expr, scope)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, scope, value)
-        for statement in node.body:
-            self.value(statement, scope)
+        self.branch(node.body, scope, 0)
 
     _asyncwith = _with
 
@@ -178,7 +176,7 @@ class Walk:
         if node.type is not None:
             self.value(node.type, scope)
         if node.name is not None:
-            self._bind_name(node.name, scope, Value("Exception()"))
+            self.bind_name(node.name, scope, Value("Exception()"))
         self.branch(node.body, scope)
         if node.name is not None and scope.owner(node.name) is self.module:
             self._state[node.name] = ("deleted", None)
@@ -186,18 +184,12 @@ class Walk:
     def _match(self, node: ast.Match, scope: Scope) -> None:
         subject = self.hand_on(node.subject, scope)
         kind = THEIRS if THEIRS in (subject.kind, self.element(subject).kind) else OWN
-        self._subject = Value(kind, subject.reach, subject.reach, functions=subject.functions)
+        part = Value(kind, subject.reach, subject.reach, functions=subject.functions)
         for case in node.cases:
+            for each in ast.walk(case.pattern):
+                if name := getattr(each, "name", None) or getattr(each, "rest", None):
+                    self.bind_name(name, scope, part)
             self.value(case, scope)
-
-    def _matchas(self, node: Any, scope: Scope) -> None:
-        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
-        if name is not None:
-            self._bind_name(name, scope, self._subject)
-        for part in ast.iter_child_nodes(node):
-            self.value(part, scope)
-
-    _matchstar = _matchmapping = _matchas
 
     def _delete(self, node: ast.Delete, scope: Scope) -> None:
         for target in node.targets:
@@ -228,18 +220,13 @@ class Walk:
         for alias in node.names:
             if alias.name == "*":
                 self.add("unknown", f"from {module} import *", "may bind any name")
-                self._stars.append(module)
                 continue
             live = members.get(alias.name, values.NOTHING)
             self._bind_import(alias.asname or alias.name, scope, f"{module}.{alias.name}", live)
 
     def load_module(self, name: str) -> None:
         """Say it where importing a module runs code that nobody here knows."""
-        if name.partition(".")[0] == "__main__":
-            self.add("unknown", "__main__", "may do more")
-        elif name == "antigravity":
-            self.add("shell", "web browser")
-        elif not values.is_safe_to_import(name):
+        if not values.is_safe_to_import(name):
             self.add("unknown", f"import {name}", "runs the code of that module")
 
     def _bind_import(self, name: str, scope: Scope, path: str, live: Any) -> None:
@@ -269,7 +256,7 @@ class Walk:
                 calls.hand_on(self, function, decorator)
         if scope.kind == "class":
             self.set_attribute(node.name, value)
-        self._bind_name(node.name, scope, value)
+        self.bind_name(node.name, scope, value)
 
     _asyncfunctiondef = _classdef = _functiondef
 
@@ -351,28 +338,24 @@ class Walk:
 
     def _arguments(self, function: values.Function, call: calls.Call) -> dict[str, Value]:
         """Parameter -> what is known of its value."""
-        node, known = function.node, {}
-        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
-        given = [each.value for each in call.args]
+        node, spec = function.node, function.node.args
+        names = [each.arg for each in (*spec.posonlyargs, *spec.args)]
+        every = [each.arg for each in values.parameters(node)]
         decorators = {source(each) for each in getattr(node, "decorator_list", ())}
         mine = [function.me] if function.me and "staticmethod" not in decorators else []
+        mixture, given = mix(each.value for each in call.all()), [each.value for each in call.args]
         if call.is_open or call.handed:
-            mixture = mix(each.value for each in call.all())
-            given = [mixture._replace(roots=mixture.reach)] * len(values.parameters(node))
-        known = dict(zip(names, [*mine, *given], strict=False))
-        keywords = {name: each.value for name, each in call.keywords.items()}
-        known |= {
-            each.arg: keywords[each.arg] for each in values.parameters(node) if each.arg in keywords
-        }
+            given = [mixture._replace(roots=mixture.reach)] * len(every)
+        known = dict.fromkeys(every, self._row(mixture))
+        defaults = [*zip(reversed(names), reversed(spec.defaults), strict=False)]
         for name, default in (
-            *zip(reversed(names), reversed(node.args.defaults), strict=False),
-            *zip((each.arg for each in node.args.kwonlyargs), node.args.kw_defaults, strict=True),
+            *defaults,
+            *zip((each.arg for each in spec.kwonlyargs), spec.kw_defaults, strict=True),
         ):
-            if name not in known and default is not None:
+            if default is not None:
                 known[name] = self.value(default, function.scope)
-        rest = mix([*given[len(names) - len(mine) :], *keywords.values()])
-        for extra in filter(None, (node.args.vararg, node.args.kwarg)):
-            known[extra.arg] = self._row(rest)
+        known |= dict(zip(names, [*mine, *given], strict=False))
+        known |= {name: each.value for name, each in call.keywords.items() if name in known}
         return {name: each._replace(chain=frozenset()) for name, each in known.items()}
 
     # Names ----------------------------------------------------------------------------------------
@@ -382,7 +365,7 @@ class Walk:
     ) -> None:
         """Bind a target to a value."""
         if isinstance(target, ast.Name) and not loses:
-            self._bind_name(target.id, scope, value)
+            self.bind_name(target.id, scope, value)
         elif isinstance(target, ast.Name) and scope.owner(target.id) is self.module:
             self.unbind(target.id)
         elif isinstance(target, ast.Starred):
@@ -439,7 +422,8 @@ class Walk:
             found[name] = inside._replace(text=known.text, items=())
             self._version += 1
 
-    def _bind_name(self, name: str, scope: Scope, value: Value) -> None:
+    def bind_name(self, name: str, scope: Scope, value: Value = UNKNOWN) -> None:
+        """Bind a name to a value."""
         owner = scope.owner(name)
         value = value._replace(chain=frozenset())
         before = owner.known.get(name)
@@ -449,10 +433,6 @@ class Walk:
             self._state[name] = ("bound", self._suite)
             self._version += before is None or before.key != value.key
         owner.known[name] = value
-
-    def bind_here(self, name: str) -> None:
-        """A magic binds this name of the module."""
-        self._bind_name(name, self.module, UNKNOWN)
 
     def unbind(self, name: str) -> None:
         """A name of the module is deleted."""
@@ -469,8 +449,7 @@ class Walk:
             return UNKNOWN
         if name in self.names:
             return values.value_of(self.names[name], name)
-        is_new = bool(self._stars) and not hasattr(builtins, name)
-        return Value(f"{self._stars[-1]}.{name}" if is_new else name)
+        return Value(name)
 
     # Expressions ----------------------------------------------------------------------------------
 
@@ -595,8 +574,6 @@ class Walk:
         )
 
     def _constant(self, node: ast.Constant, _: Scope) -> Value:
-        if node.value == "__main__":
-            self.add("unknown", source(node), "may do more")
         text = node.value if isinstance(node.value, str) else None
         return Value(f"{type(node.value).__name__}()", text=text)
 
@@ -640,25 +617,20 @@ class Walk:
     def _joinedstr(self, node: ast.JoinedStr, scope: Scope) -> Value:
         text = ""
         for each in node.values:
-            if isinstance(each, ast.FormattedValue):
-                known = self.value(each.value, scope).text
-                if each.format_spec is not None:
-                    known = self.value(each.format_spec, scope) and None
-                text += values.written(each.value) if known is None else known
-            elif isinstance(each, ast.Constant):
-                text += str(each.value)
+            inside = each.value if isinstance(each, ast.FormattedValue) else each
+            text += self.value(inside, scope).shown(inside)
+            if spec := getattr(each, "format_spec", None):
+                self.value(spec, scope)
         return Value("str()", text=values.short(text))
 
     def _binop(self, node: ast.BinOp, scope: Scope) -> Value:
         left, right = self.value(node.left, scope), self.value(node.right, scope)
         libraries = (each.kind for each in (left, right) if tables.module_in(each.kind, _MADE))
         kind = next(libraries, OWN)
-        if isinstance(node.op, (ast.Div, ast.Add, ast.Mod)) and left.text is not None:
-            end = values.written(node.right) if right.text is None else right.text
-            if isinstance(node.op, ast.Div):
-                return Value(left.kind, text=values.join(left.text, end))
-            end = end if isinstance(node.op, ast.Add) else ""
-            return Value(left.kind, text=values.short(left.text + end))
+        if isinstance(node.op, (ast.Div, ast.Add)) and left.text is not None:
+            ends = left.text, right.shown(node.right)
+            text = posixpath.join(*ends) if isinstance(node.op, ast.Div) else "".join(ends)
+            return Value(left.kind, text=values.short(text))
         return Value(kind, parts=left.parts | right.parts, functions=left.functions)
 
     def _yield(self, node: Any, scope: Scope) -> Value:
@@ -669,14 +641,12 @@ class Walk:
 
     _yieldfrom = _yield
 
-    def _compare(self, node: ast.Compare, scope: Scope) -> Value:
-        is_guard = isinstance(node.left, ast.Name) and node.left.id == "__name__"
-        self.value(node.left, scope) if not is_guard else None
-        for each in () if is_guard else node.comparators:
+    def _compare(self, node: ast.Compare, scope: Scope) -> None:
+        self.value(node.left, scope)
+        for each in node.comparators:
             value = self.value(each, scope)
-            if values.is_iterator(value.live):
+            if values.is_iterator(value.live):  # `3 in numbers` takes from it
                 self.change(value.roots)
-        return UNKNOWN
 
     def _listcomp(self, node: Any, scope: Scope) -> Value:
         nodes = (part for each in node.generators for part in ast.walk(each.target))
@@ -707,24 +677,16 @@ class Walk:
 
     def _given(self, node: ast.Call, scope: Scope) -> calls.Call:
         """The arguments of a call."""
-        args, keywords = [calls.Given(each, self.value(each, scope)) for each in node.args], {}
-        is_open = any(isinstance(each, ast.Starred) for each in node.args)
-        for keyword in node.keywords:
-            pairs: list[tuple[Any, ast.expr]] = [(keyword.arg, keyword.value)]
-            if keyword.arg is None and isinstance(keyword.value, ast.Dict):
-                keys = [getattr(key, "value", None) for key in keyword.value.keys]
-                pairs = list(zip(keys, keyword.value.values, strict=True))
-            for name, each in pairs:
-                is_open = is_open or name is None
-                keywords[name or "**"] = calls.Given(each, self.value(each, scope))
+        args = [calls.Given(each, self.value(each, scope)) for each in node.args]
+        keywords = {
+            each.arg or "**": calls.Given(each.value, self.value(each.value, scope))
+            for each in node.keywords
+        }
+        is_open = "**" in keywords or any(isinstance(each, ast.Starred) for each in node.args)
         return calls.Call(node, args, keywords, is_open)
 
 
 def _is_basic(index: ast.expr) -> bool:
-    """Whether an index has slices and whole numbers alone."""
-    if isinstance(index, ast.Tuple):
-        return all(map(_is_basic, index.elts))
-    if isinstance(index, ast.UnaryOp):
-        return _is_basic(index.operand)
-    is_number = isinstance(index, ast.Constant) and isinstance(index.value, int)
-    return is_number or isinstance(index, ast.Slice)
+    """Whether an index has slices and numbers alone."""
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    return all(isinstance(each, (ast.Slice, ast.Constant, ast.UnaryOp)) for each in parts)
