@@ -31,37 +31,32 @@ _INSIDE = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*\+?=")
 _NOWHERE = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)$|\d$|-$")
 _KEYWORDS = words("then do else elif if while until { } ! fi done esac time")
-_LOOPS = words("for case select in")
 _BEFORE = words("sudo nohup env command exec nice xargs builtin")
 """Words before a program that is the one to look at."""
 _HARMLESS = words("""
-alias awk basename bc cal cat cd clear cmp column comm cut date declare df diff dirname du echo exit
-export expr false file find fold free function getconf grep egrep fgrep rg head help history
-hostname id join jobs jq less let local locale ls lscpu lsblk md5sum more nl nproc nvidia-smi od
-paste popd printenv printf ps pushd pwd read readlink realpath return rev sed seq set sha256sum
-shopt sleep sort stat strings tac tail test top tr tree true type ulimit umask uname uniq unset
-uptime wait wc which whereis who whoami xxd yes zcat [ [[ :
+alias awk basename bc cal cat cd clear cmp comm cut date declare df diff dirname du echo exit export
+expr false file fold free getconf grep egrep fgrep rg head help history hostname id jobs jq less let
+local ls lscpu lsblk md5sum nl nproc nvidia-smi paste popd printenv printf ps pushd pwd readlink
+realpath return rev sed seq set sha256sum sleep sort stat tac tail test top tr tree true type ulimit
+uname uniq unset uptime wait wc which whereis who whoami xxd zcat
+for case select in [ [[ :
+git:status git:log git:diff git:show git:branch git:remote pip:list pip:show pip:freeze pip:check
+conda:list conda:info npm:list docker:ps docker:images
 """)
-_REMOVE = words("rm rmdir unlink shred")
-_WRITE = words("touch mkdir tee truncate")
-"""Programs that write each of their arguments."""
+"""Programs, and subcommands, that change nothing."""
+_WRITES = {
+    **dict.fromkeys(words("rm rmdir unlink shred"), "removes"),
+    **dict.fromkeys(words("touch mkdir tee truncate"), "writes"),
+}
+"""Program -> what it does to each of its arguments."""
 _COPY = words("cp ln install rsync scp")
 """Programs that write the last of their arguments."""
-_NETWORK = words(
-    "curl wget ssh scp rsync sftp ftp nc telnet ping aws gsutil gcloud kaggle dig nslookup"
-)
-_INTERPRETERS = ("python", "bash", "sh", "Rscript", "node", "perl", "ruby")
+_NETWORK = words("curl wget ssh scp rsync sftp ftp nc telnet ping aws gsutil gcloud kaggle dig")
 _BY_SUBCOMMAND = words("""
-pip pip3 uv conda mamba micromamba git npm npx yarn apt apt-get brew docker cargo go systemctl
-jupyter dvc huggingface-cli make
+pip pip3 uv conda mamba git npm npx yarn apt apt-get brew docker cargo go systemctl jupyter dvc
+huggingface-cli make python python3 bash sh Rscript node perl ruby
 """)
-_LOOKS = words("""
-git:status git:log git:diff git:show git:branch git:blame git:remote git:rev-parse git:describe
-pip:list pip:show pip:freeze pip:--version pip:check conda:list conda:info conda:--version npm:list
-npm:ls npm:--version docker:ps docker:images docker:logs jupyter:--version jupyter:--paths
-jupyter:kernelspec
-""")
-"""Subcommands that change nothing."""
+"""Programs that are named with their first argument."""
 
 
 def shell_effects(code: str, *, every: bool = False) -> tuple[Effect, ...]:
@@ -119,39 +114,24 @@ def _of_command(command: list[str], every: bool) -> Iterator[Effect]:
         command = command[1:]
         while command and (command[0].startswith("-") or _VARIABLE.match(command[0])):
             command = command[1:]
-    if not command or command[0] in _LOOPS:
+    if not command:
         return
     program, arguments = command[0].rpartition("/")[2] or command[0], command[1:]
+    if arguments[:2] == ["-m", "pip"]:
+        program, arguments = "pip", arguments[2:]
     plain = [word for word in arguments if not word.startswith("-")]
-    if program == "find" and "-exec" in arguments:
-        yield from _of_command(arguments[arguments.index("-exec") + 1 :], every)
-        return
-    specific = list(_of_program(program, arguments, plain))
-    yield from specific
-    if specific:
-        return
-    first = next(iter(plain), "")
-    if program.startswith("python") and arguments[:2] == ["-m", "pip"]:
-        yield Effect("shell", " ".join(["pip", *arguments[2:3]]))
-    elif program in _BY_SUBCOMMAND:
-        first = first or next(iter(arguments), "")
-        if every or f"{program.removesuffix('3')}:{first}" not in _LOOKS:
-            yield Effect("shell", f"{program} {first}".strip())
-    elif program.startswith(_INTERPRETERS):
-        yield Effect("shell", f"{program} {first}".strip())
-    elif every or program not in _HARMLESS:
-        yield Effect("shell", program)
+    known = list(_of_program(program, arguments, plain))
+    yield from known
+    name = " ".join([program, *plain[:1]]) if program in _BY_SUBCOMMAND else program
+    if not known and (every or name.replace(" ", ":") not in _HARMLESS):
+        yield Effect("shell", name)
 
 
 def _of_program(program: str, arguments: list[str], plain: list[str]) -> Iterator[Effect]:
     """What is known of this program."""
     last = plain[-1] if plain else ""
-    if program in _REMOVE:
-        yield from (Effect("removes", each) for each in plain)
-    elif program == "find" and "-delete" in arguments:
-        yield Effect("removes", f"what find finds in {next(iter(plain), '.')}")
-    elif program in _WRITE:
-        yield from (Effect("writes", each) for each in plain)
+    if program in _WRITES:
+        yield from (Effect(_WRITES[program], each) for each in plain)
     elif program == "mv":
         yield from (Effect("renames", each, last) for each in plain[:-1])
     elif (program in _COPY and len(plain) > 1) or (
@@ -159,29 +139,22 @@ def _of_program(program: str, arguments: list[str], plain: list[str]) -> Iterato
     ):
         yield Effect("writes", last)
     elif program in ("curl", "wget"):
-        output = _option(arguments, "-o" if program == "curl" else "-O", "--output")
-        if not output and (program == "wget" or "-O" in arguments):
-            output = next((each.rpartition("/")[2] for each in plain if "://" in each), "")
+        options = (value for word, value in pairwise(arguments) if word in ("-o", "-O", "--output"))
+        output = next(options, last if program == "wget" else "")
+        output = output.rpartition("/")[2] if "://" in output else output
         if output not in ("", "-"):
             yield Effect("writes", output)
     if program in _NETWORK:
         yield Effect("network", program)
     elif program == "git" and plain[:1] and plain[0] in ("clone", "pull", "push", "fetch"):
         yield Effect("network", f"git {plain[0]}")
-        if plain[0] == "clone" and len(plain) > 1:
-            yield Effect("writes", last.rpartition("/")[2].removesuffix(".git"))
-
-
-def _option(arguments: list[str], *names: str) -> str:
-    return next((value for word, value in pairwise(arguments) if word in names), "")
 
 
 # Magics -------------------------------------------------------------------------------------------
 
-_SHELLS = {"!", "sx", "system", "bash", "sh", "cmd"}
-_METHODS = {"system", "getoutput", "getoutput_assign", "system_raw", "system_piped"}
-_PACKAGES = {"pip", "conda", "mamba", "micromamba", "uv"}
-_PYTHON = {"time", "capture", "prun", "memit", "mprun", "lprun", "debug"}
+_SHELLS = {"sx", "system", "bash", "sh", "cmd", "!"}
+_PACKAGES = {"pip", "conda", "mamba", "uv"}
+_PYTHON = {"time", "capture", "prun", "memit", "mprun", "lprun", "debug", "timeit"}
 _QUIET = words("""
 matplotlib who who_ls whos pwd pinfo pinfo2 psource pdoc pdef pfile history hist lsmagic magic
 quickref precision autosave dirs ls ll xmode colors page latex markdown svg SVG html HTML
@@ -198,7 +171,7 @@ def add_shell(walk: Walk, code: str) -> None:
 def shell_object(walk: Walk, method: str, texts: list[str]) -> None:
     """`get_ipython().run_line_magic(…)`: a magic or a `!` line, as IPython has read it."""
     first, second, third, *_ = *texts, "", "", ""
-    if method in _METHODS:
+    if method in ("system", "getoutput", "getoutput_assign"):
         add_shell(walk, first)
     elif method in ("run_line_magic", "run_cell_magic"):
         _read_magic(walk, first, second, third if method == "run_cell_magic" else None)
@@ -209,14 +182,10 @@ def shell_object(walk: Walk, method: str, texts: list[str]) -> None:
 def _read_magic(walk: Walk, name: str, line: str, cell: str | None) -> None:
     """Find the effects of `%name line`, or of `%%name line` over a cell."""
     sign = "%" if cell is None else "%%"
-    rest = [word for word in line.split() if name != "capture" or not word.startswith("-")]
-    if name in _SHELLS:
-        add_shell(walk, cell or line)
-    elif name in _PACKAGES:
-        walk.add("shell", " ".join([name, *rest[:1]]))
-    elif name == "script":
-        walk.add("shell", rest[0] if rest else "script")
-    elif name == "timeit" or name in _PYTHON:
+    rest = [word for word in line.split() if not word.startswith("-")]
+    if name in _SHELLS or name in _PACKAGES:
+        add_shell(walk, cell or (line if name in _SHELLS else f"{name} {line}"))
+    elif name in _PYTHON:
         if name == "capture":
             for word in rest:
                 walk.bind_name(word, walk.module)
@@ -225,11 +194,7 @@ def _read_magic(walk: Walk, name: str, line: str, cell: str | None) -> None:
         walk.read_more(cell or "", apart=name == "timeit")
     elif name in ("writefile", "file"):
         walk.add("writes", rest[-1] if rest else f"{sign}{name}")
-    elif name in ("cd", "pushd", "popd"):
-        walk.add("unknown", f"%{name}", "changes the folder in which code runs")
     elif name == "reset":
         walk.add("deletes", "", "all your variables")
-    elif name == "xdel" and rest:
-        walk.unbind(rest[-1])
-    elif name not in _QUIET and not (name in ("env", "config") and not line.strip()):
+    elif name not in _QUIET:
         walk.add("unknown", f"{sign}{name}", "may do more")
