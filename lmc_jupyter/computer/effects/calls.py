@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 _SETTINGS = re.compile(r"rcParams|\.options|(?:^|\.)(?:config|flags|backend|rc)\b|^sys\.ps")
 _SQL = {"execute", "executemany", "executescript", "sql", "read_sql", "read_sql_query", "query"}
 _DICT_CHANGES = {"update", "pop", "clear", "setdefault", "__setitem__", "popitem", "__delitem__"}
-_PLAIN = {f"{kind}()" for kind in ("str", "list", "dict", "set", "int", "float", "bytes", "tuple")}
 _SAME_ELEMENTS = {"list", "tuple", "sorted", "reversed", "iter"}
 _SAME_TEXT = {"str", "os.fspath", "os.path.abspath", "os.path.expanduser"}
 _JOINS = {"pathlib.Path": "pathlib.Path()", "pathlib.PurePath": "pathlib.Path()",
@@ -128,9 +126,6 @@ def hand_on(walk: Walk, value: Value, node: ast.expr, given: Value = UNKNOWN) ->
 
 def _run(walk: Walk, callee: Value, it: Call) -> Value:
     """Call all functions of this code that the value may be."""
-    if callee.parts and not it.handed:  # `partial(f, df)` adds arguments of its own
-        more = Given(it.node, Value(roots=callee.parts, parts=callee.parts))
-        it = replace(it, args=[*it.args, more], is_open=True)
     functions = sorted(callee.functions, key=lambda each: (each.node.lineno, each.node.col_offset))
     return mix([walk.run(each, it) for each in functions])
 
@@ -170,30 +165,18 @@ def _hand_on_all(walk: Walk, it: Call, owner: Value) -> Value:
         return mix(each)
     inside = [value for value in (owner, *each) if not value.functions] or each
     mixture = mix([*inside, *map(walk.element, inside)])._replace(text=None, live=NOTHING)
-    reach = mixture.reach
-    if module_in(owner.kind, HONEST):
-        reach = walk.without_copies(reach)
-    mixture = mixture._replace(roots=reach, parts=reach)
+    mixture = mixture._replace(roots=mixture.reach)
     return mix([*each, *(hand_on(walk, one.value, one.node, mixture) for one in it.all())])
 
 
 def _library(walk: Walk, it: Call) -> Value:
     """A function of a library, or a method."""
     place, owner = it.place, it.me.value if it.me else None
-    if place == "getattr" and not it.handed:
-        text = it.args[1].value.text if len(it.args) > 1 else None
-        if text is not None:
-            return walk.attribute(it.first, text, it.node)
-        walk.add("unknown", source(it.node))
-        return UNKNOWN
     given = _hand_on_all(walk, it, owner or Value(f"{place}()"))
     special = _special(walk, it)
     if special is not None:
         return special
-    found = False
-    if owner is None or owner.kind not in _PLAIN:
-        found = sum(each(walk, it) for each in _EFFECTS) > 0
-    found = _changes(walk, it) or found
+    found = sum(each(walk, it) for each in (_files, _network, _programs, _sql, _changes)) > 0
     if not found and not _is_harmless(it):
         walk.add("unknown", f"{it.function}()")
         found = owner is None
@@ -215,16 +198,17 @@ def _special(walk: Walk, it: Call) -> Value | None:
             walk.add("tools", place.removeprefix(f"{TOOLS}."))
     elif place in ("importlib.import_module", "__import__") and it.first.text is not None:
         walk.load_module(it.first.text)
-        top = it.first.text.partition(".")[0]
-        return Value(tables.place_of(top if place == "__import__" else it.first.text))
+        return Value(tables.place_of(it.first.text))
+    elif place == "getattr" and len(it.args) > 1:
+        if (text := it.args[1].value.text) is not None:
+            return walk.attribute(it.first, text, it.node)
+        walk.add("unknown", source(it.node))
     elif place in ("globals", "locals", "vars") and not it.args and not it.handed:
         return Value("globals()")
     elif place == "vars" and it.first.is_place:
         walk.add("unknown", source(it.node), "may do more")
     elif place in tables.ENDS:
         walk.add("deletes", "", "all your variables: it ends the kernel")
-    elif place in ("os.chdir", "os.fchdir", "contextlib.chdir"):
-        walk.add("unknown", f"{place}()", "changes the folder in which code runs")
     else:
         if place.startswith("os.environ") and it.name in _DICT_CHANGES:
             walk.add("changes", "os.environ")
@@ -235,14 +219,9 @@ def _special(walk: Walk, it: Call) -> Value | None:
 def _is_harmless(it: Call) -> bool:
     """Whether the tables know it as harmless, or its arguments make it so."""
     place, kind = it.place, it.me.value.kind if it.me else "?"
-    if kind == OWN or (kind == "" and it.handed) or "open" in kind:
+    if kind == OWN or "open" in kind or tables.is_harmless(place):
         return True
-    if tables.is_harmless(place) or it.handed or it.is_open:
-        return tables.is_harmless(place)
-    if place == "numpy.load":
-        return "allow_pickle" not in it.keywords
-    is_query = re.search(r"\.(?:eval|query)$", place) is not None
-    return is_query and "@" not in (it.first.text or "@")
+    return it.name in ("eval", "query") and it.me is not None and "@" not in (it.first.text or "@")
 
 
 # What it gives ------------------------------------------------------------------------------------
@@ -289,12 +268,6 @@ def _of_method(walk: Walk, it: Call, given: Value) -> Value:
         return Value("numpy()", owner.here, owner.here)
     if name == "copy":
         return Value(kind, parts=element.roots, functions=owner.functions)
-    if kind == "str()":
-        text = owner.text if name == "format" else None
-        if name == "join":
-            known = [each.text for each in it.first.items if each.text is not None]
-            text = (owner.text or "").join(known) if len(known) == len(it.first.items) else None
-        return Value("list()" if "split" in name else "str()", text=text)
     if module_in(kind, HONEST):
         return Value(result_of(it.place))
     return Value(
@@ -468,6 +441,3 @@ def _sql(walk: Walk, it: Call) -> bool:
             if effect.kind == "writes" and file is not None:
                 walk.add("writes", file)
     return it.name != "query"
-
-
-_EFFECTS: tuple[Callable[[Walk, Call], bool], ...] = (_files, _network, _programs, _sql)
