@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -262,8 +263,7 @@ def _of_method(walk: Walk, it: Call, given: Value) -> Value:
         default = mix(each.value for each in it.args[1:])
         return part._replace(kind=element.kind, roots=part.roots | default.reach, chain=frozenset())
     if name in ("values", "items"):
-        items = (element,) * 2 if name == "values" or element.kind == THEIRS else ()
-        return Value("list()", parts=element.reach, items=items, functions=element.functions)
+        return Value("list()", parts=element.reach, items=(element,) * 2, functions=given.functions)
     if name in tables.VIEWS and values.is_buffer(owner.live):
         return Value("numpy()", owner.here, owner.here)
     if name == "copy":
@@ -286,9 +286,7 @@ def _changes(walk: Walk, it: Call) -> bool:
     """Whether it is known to change a value in place."""
     first, name = it.first, it.name
     for keyword in {"out", "ax"} & it.keywords.keys():
-        here = it.keywords[keyword].value.here
-        drawn = {root for root in here if values.library_of(walk.names.get(root)) == "matplotlib"}
-        walk.change(here if keyword == "out" else drawn)
+        walk.change(it.keywords[keyword].value.here)
     function = values.find(it.place)
     count = function.nin if type(function).__name__ == "ufunc" else 0
     for each in it.args[count:] if count else it.all() if "into" in name else []:
@@ -393,9 +391,7 @@ def _network(walk: Walk, it: Call) -> bool:
             walk.add("network", library)
         return True
     top = place.partition(".")[0].removesuffix("()")
-    download = it.keywords.get("download")
-    is_on = download is not None and getattr(download.node, "value", None) is True
-    if tables.DOWNLOADS.match(place) or name == "from_pretrained" or is_on:
+    if tables.DOWNLOADS.match(place):
         walk.add("network", top)
         return True
     if name.startswith(tables.FETCHES) and it.args:
@@ -414,19 +410,16 @@ def _programs(walk: Walk, it: Call) -> bool:
     text = None if command is None else command.value.text
     if command is not None and isinstance(command.node, (ast.List, ast.Tuple)):
         pairs = zip(command.node.elts, command.value.items, strict=False)
-        text = " ".join(_word(node, value) for node, value in pairs)
+        words = (
+            "python" if value.kind == "sys.executable" else value.shown(node)
+            for node, value in pairs
+        )
+        text = shlex.join(words)
     if text:
         add_shell(walk, text)
     else:
         walk.add("shell", f"{it.place}()")
     return True
-
-
-def _word(node: ast.expr, value: Value) -> str:
-    if value.kind == "sys.executable":
-        return "python"
-    word = value.shown(node)
-    return f"'{word}'" if re.search(r"[\s;&|<>()]", word) and "'" not in word else word
 
 
 def _sql(walk: Walk, it: Call) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import re
 import symtable
 import sys
 import types
@@ -20,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from itertools import islice
-from pathlib import PurePath
+from pathlib import Path
 from textwrap import indent
 from typing import Any, Literal, NamedTuple
 
@@ -150,18 +151,13 @@ def short(text: str) -> str | None:
 
 def text_of(value: Any) -> str | None:
     """A text or path as text, without keys; None for anything else."""
-    if type(value) is str:
-        return redact(value) if len(value) <= MAX_TEXT else None
-    is_path = issubclass(type(value), PurePath) and library_of(value) == "pathlib"
-    return str(value) if is_path else None
+    if type(value) not in (str, type(Path())) or len(str(value)) > MAX_TEXT:
+        return None
+    return redact(str(value))
 
 
 def describe(value: Any) -> str:
     """What a variable is now, in a few words."""
-    for kind, word in ((types.FunctionType, "function"), (types.ModuleType, "module"),
-                       (type, "class")):  # fmt: skip
-        if issubclass(type(value), kind):
-            return word
     text, size = type_and_shape(value)
     if size.startswith("("):
         text = f"{text} {size.strip('(),').replace(', ', chr(215))}"
@@ -235,15 +231,13 @@ def names_of(body: list[ast.stmt], of: ast.arguments | None = None) -> tuple[set
 # Types --------------------------------------------------------------------------------------------
 
 IMMUTABLE = (str, bytes, int, float, complex, bool, type(None), frozenset, range)
-_IN_PLACE = words("""
-list set dict bytearray deque Counter OrderedDict defaultdict ndarray DataFrame Series Tensor
-""")
-"""Types whose `+=` changes the value itself."""
-CONTAINER_METHODS = words("""
+CHANGING = words("""
 append appendleft extend extendleft insert add update remove discard pop popleft popitem clear sort
 reverse rotate setdefault subtract difference_update intersection_update symmetric_difference_update
-move_to_end
+move_to_end fit fit_transform fit_predict partial_fit set_params compile train eval load_state_dict
+load_weights backward step zero_grad
 """)
+"""Methods that change containers and models in place."""
 _METHODS = {
     "pandas": "insert pop update",
     "numpy": "sort fill resize partition put itemset setflags",
@@ -251,11 +245,7 @@ _METHODS = {
     "scipy": "sort_indices eliminate_zeros sum_duplicates setdiag resize",
 }
 """Library -> methods that change its arrays and frames in place."""
-_MODEL_METHODS = words("""
-fit fit_transform fit_predict partial_fit set_params compile train eval load_state_dict load_weights
-backward step zero_grad
-""")
-_SETTERS = ("set_", "add_", "remove_", "insert_", "update_", "append_", "clear_", "delete_")
+_SETTER = re.compile(r"(?:set|add|remove|insert|update|append|clear|delete)_|.*[^_]_$")
 _LOOKS = ("get_", "savefig", "show", "has_", "is_", "contains", "findobj")
 FILES = {"_io", "zipfile", "tarfile", "gzip", "tempfile", "bz2", "lzma"}
 FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
@@ -286,7 +276,8 @@ def is_module(value: Any) -> bool:
 
 def is_changed_in_place(value: Any) -> bool:
     """Whether `+=` changes it, and does not put another value in its place."""
-    return _own(type(value), "__name__") in _IN_PLACE and not is_theirs(value)
+    names = {name for _, own in _classes(type(value)) for name in own}
+    return not names.isdisjoint({"__iadd__", "__ior__"}) and not is_theirs(value)
 
 
 def is_changed_by(value: Any, method: str, is_part: bool) -> bool:
@@ -301,13 +292,9 @@ def is_changed_by(value: Any, method: str, is_part: bool) -> bool:
         return False
     if module in _METHODS or module in ARRAY_MODULES - {"torch", "tensorflow"}:
         return not is_part and method in _METHODS.get(module, "").split()
-    if method in CONTAINER_METHODS or method in _MODEL_METHODS:
-        return True
-    if module == "torch":
-        return method.endswith("_") and not method.endswith("__")
-    if module == "matplotlib":
+    if module == "matplotlib" and method not in CHANGING:
         return not method.startswith(_LOOKS)
-    return module != "builtins" and method.startswith(_SETTERS)
+    return method in CHANGING or (module != "builtins" and _SETTER.match(method) is not None)
 
 
 def is_iterator(value: Any) -> bool:

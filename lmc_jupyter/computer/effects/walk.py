@@ -16,7 +16,7 @@ import posixpath
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from lmc_jupyter.computer.effects import calls, tables
 from lmc_jupyter.computer.effects import value as values
@@ -62,12 +62,11 @@ class Walk:
         self.attributes: dict[str, Value] = {}
         """What code of this block sets as an attribute of this name, of whatever object."""
         self._found: dict[tuple[EffectKind, str], Effect] = {}
-        self._state: dict[str, tuple[str, object]] = {}  # name -> "bound" or "deleted", and where
+        self._state: dict[str, Literal["bound", "deleted"]] = {}
         self._changed: dict[str, bool] = {}  # name -> whether it loses something
         self._results: dict[tuple[object, ...], Value] = {}  # of bodies, by their arguments
         self._active: list[object] = []  # functions whose bodies are being read
         self._returned = UNKNOWN
-        self._suite: object = None
         self._depth = self._nodes = self._version = 0
 
     # What was found -------------------------------------------------------------------------------
@@ -78,7 +77,7 @@ class Walk:
 
     def effects(self) -> tuple[Effect, ...]:
         """All of them, names first."""
-        for name, (state, _) in self._state.items():
+        for name, state in self._state.items():
             is_theirs = name in self.names
             is_step = name.startswith("_") and not name.startswith("__") and not is_theirs
             if name in ("_", "__", "___") or is_step:
@@ -120,12 +119,10 @@ class Walk:
 
     def branch(self, body: Iterable[ast.AST], scope: Scope, depth: int = 1) -> None:
         """Statements that may not run, or run more than once; with 0 they run once."""
-        before, self._suite = self._suite, body
         self._depth += depth
         for statement in body:
             self.value(statement, scope)
         self._depth -= depth
-        self._suite = before
 
     def _assign(self, node: ast.Assign, scope: Scope) -> None:
         is_named = all(isinstance(each, (ast.Name, ast.Attribute)) for each in node.targets)
@@ -179,7 +176,7 @@ class Walk:
             self.bind_name(node.name, scope, Value("Exception()"))
         self.branch(node.body, scope)
         if node.name is not None and scope.owner(node.name) is self.module:
-            self._state[node.name] = ("deleted", None)
+            self._state[node.name] = "deleted"
 
     def _match(self, node: ast.Match, scope: Scope) -> None:
         subject = self.hand_on(node.subject, scope)
@@ -236,7 +233,7 @@ class Walk:
         value = values.value_of(live, name) if is_theirs else Value(tables.place_of(path))
         owner.known[name] = value
         if owner is self.module and name in self.names and self.names[name] is not live:
-            self._state[name] = ("bound", self._suite)
+            self._state[name] = "bound"
 
     # Functions and classes ------------------------------------------------------------------------
 
@@ -254,8 +251,6 @@ class Walk:
             elif name.rpartition(".")[2] not in tables.DECORATORS:
                 calls.hand_on(self, value, ast.Name(node.name))
                 calls.hand_on(self, function, decorator)
-        if scope.kind == "class":
-            self.set_attribute(node.name, value)
         self.bind_name(node.name, scope, value)
 
     _asyncfunctiondef = _classdef = _functiondef
@@ -276,11 +271,9 @@ class Walk:
 
     def _lambda(self, node: Any, scope: Scope) -> Value:
         """A function; its defaults and annotations are read where it is defined."""
-        for each in (*node.args.defaults, *node.args.kw_defaults):
-            if each is not None:
-                self.hand_on(each, scope)
-        annotations = [each.annotation for each in values.parameters(node)]
-        for each in (*annotations, getattr(node, "returns", None)):
+        annotations = (each.annotation for each in values.parameters(node))
+        returns = getattr(node, "returns", None)
+        for each in (*node.args.defaults, *node.args.kw_defaults, *annotations, returns):
             if each is not None:
                 self.value(each, scope)
         return Value(functions=frozenset({values.Function(node, scope)}))
@@ -319,16 +312,11 @@ class Walk:
     def _instance(self, node: ast.ClassDef, scope: Scope, call: calls.Call) -> Value:
         """An object of a class of this code: all its methods are read."""
         given = mix(each.value for each in call.all())
-        kind = OWN
         for base in node.bases:
             known = self.value(base, scope)
-            kind = THEIRS if known.kind == THEIRS else kind
             if known.is_place or known.functions:
                 calls.call(self, known, call)
-        me = Value(kind, parts=given.reach, functions=given.functions)
-        for each in node.body:
-            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
-                self.set_attribute(each.target.id, given)  # as a dataclass does
+        me = Value(parts=given.reach, functions=given.functions)
         methods = [each for each in node.body if isinstance(each, values.DEFINITIONS[:2])]
         for method in sorted(methods, key=lambda each: each.name != "__init__"):
             is_init = method.name == "__init__"
@@ -393,7 +381,7 @@ class Walk:
             self.add("changes", "os.environ")
         elif owner.kind == "globals()":
             if index.text is not None and isinstance(target.slice, ast.Constant):
-                self._state[index.text] = ("deleted" if loses else "bound", None)
+                self._state[index.text] = "deleted" if loses else "bound"
             self.add("unknown", f"{source(target.value)}[…]", "may bind any name")
         self.change(owner.here, loses=loses)
 
@@ -430,16 +418,14 @@ class Walk:
         if before is not None and self._depth > owner.depth:
             value = value.or_else(before)
         if owner is self.module:
-            self._state[name] = ("bound", self._suite)
+            self._state[name] = "bound"
             self._version += before is None or before.key != value.key
         owner.known[name] = value
 
     def unbind(self, name: str) -> None:
         """A name of the module is deleted."""
-        state = self._state.get(name)
-        is_gone = state is not None and (self._depth == 0 or state[1] is self._suite)
-        if name in self.names or is_gone:
-            self._state[name] = ("deleted", None)
+        if name in self.names or self._depth == 0:
+            self._state[name] = "deleted"
 
     def _look_up(self, name: str, scope: Scope) -> Value:
         owner = scope.owner(name)
