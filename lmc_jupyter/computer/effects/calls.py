@@ -96,7 +96,6 @@ def is_setting(place: str) -> bool:
 def result_of(place: str) -> str:
     """The kind of what a method of a library's object gives: of the library."""
     library = module_in(place, HONEST) or module_in(place, tables.PURE)
-    library = "pathlib.Path" if library == "pathlib" else library
     return f"{library or module_in(place, tables.NETWORK) or place.partition('()')[0]}()"
 
 
@@ -181,6 +180,9 @@ def _library(walk: Walk, it: Call) -> Value:
     if not found and not _is_harmless(it):
         walk.add("unknown", f"{it.function}()")
         found = owner is None
+    of = it.first if owner is None else owner
+    if it.name in tables.VIEWS and values.is_buffer(of.live):
+        return Value("numpy()", of.here, of.here)
     return _of_function(walk, it, given, found) if owner is None else _of_method(walk, it, given)
 
 
@@ -230,8 +232,6 @@ def _is_harmless(it: Call) -> bool:
 
 def _of_function(walk: Walk, it: Call, given: Value, found: bool) -> Value:
     place, first = it.place, it.first
-    if it.name in tables.VIEWS and values.is_buffer(first.live):
-        return Value("numpy()", first.here, first.here)
     if place == "type" and len(it.args) == 1 and first.kind.endswith("()"):
         return Value(first.kind.removesuffix("()"))
     if place in ("next", "min", "max"):
@@ -264,8 +264,6 @@ def _of_method(walk: Walk, it: Call, given: Value) -> Value:
         return part._replace(kind=element.kind, roots=part.roots | default.reach, chain=frozenset())
     if name in ("values", "items"):
         return Value("list()", parts=element.reach, items=(element,) * 2, functions=given.functions)
-    if name in tables.VIEWS and values.is_buffer(owner.live):
-        return Value("numpy()", owner.here, owner.here)
     if name == "copy":
         return Value(kind, parts=element.roots, functions=owner.functions)
     if module_in(kind, HONEST):
@@ -294,7 +292,7 @@ def _changes(walk: Walk, it: Call) -> bool:
     if it.me is not None:
         walk.change(first.here if name == "shuffle" else ())
         return _changes_me(walk, it, it.me)
-    found = it.place in tables.CHANGE_FIRST or tables.CHANGES_FIRST.match(it.place) is not None
+    found = tables.CHANGES_FIRST.match(it.place) is not None
     if found and it.args:
         walk.change(first.here, loses=it.place in ("delattr", "operator.delitem"))
         if it.place == "setattr" and len(it.args) > 2:
@@ -355,8 +353,6 @@ def _files(walk: Walk, it: Call) -> bool:
     elif it.name in tables.FILE_WRITES and it.me is not None:
         if values.library_of(it.me.value.live) in values.FILES:
             walk.add("writes", it.function.rpartition(".")[0])
-    elif it.me is not None and it.name in ("dump", "save"):
-        kind, given = "writes" if it.first.text is not None else "", it.at(0, "")
     elif it.me is not None and it.name in ("extractall", "extract") and not is_honest:
         given = it.at(it.name == "extract", "path")
         walk.add("writes", "." if given is None else _shown(given))
@@ -370,17 +366,15 @@ def _files(walk: Walk, it: Call) -> bool:
         _add_file(walk, kind, given, it)  # type: ignore[arg-type]
     elif kind and (it.handed or it.is_open):
         walk.add("unknown", f"{it.function}()")
-    elif kind and _writes(it.at(mode, "mode|flags"), "r" if kind == "opens" else "r+"):
+    elif kind and _writes(it.at(mode, "mode|flags")):
         _add_file(walk, "writes", given, it)
     return bool(kind)
 
 
-def _writes(mode: Given | None, default: str) -> bool:
+def _writes(mode: Given | None) -> bool:
     """Whether a file is opened to be written; a mode that is not written out may be any."""
-    if mode is not None and mode.value.kind == "os.O_RDONLY":
-        return False
-    text = default if mode is None else mode.value.text
-    return text is None or bool(set("wax+") & set(text))
+    text = "r" if mode is None else mode.value.text
+    return text is None or not set("wax+").isdisjoint(text)
 
 
 def _network(walk: Walk, it: Call) -> bool:

@@ -47,7 +47,6 @@ removes 0: os.remove os.unlink os.rmdir os.removedirs shutil.rmtree
 renames 0: os.rename os.renames os.replace shutil.move
 opens 0: open io.open codecs.open gzip.open gzip.GzipFile bz2.open bz2.BZ2File lzma.open
   lzma.LZMAFile zipfile.ZipFile tarfile.open h5py.File io.FileIO os.fdopen wave.open os.open
-updates 0: numpy.memmap numpy.lib.format.open_memmap
 """).items()
     for name in names
 }
@@ -92,16 +91,13 @@ PROGRAMS = re.compile(
     r"|webbrowser\.\w+$|PIL.*\.show$|multiprocessing\.(?:Process|Pool|Manager)$|pip\.main$"
     r"|concurrent\.futures\.ProcessPoolExecutor$|ensurepip\.bootstrap$|venv\.(?:create|main)$"
 )
-CHANGE_FIRST = words("""
-random.shuffle numpy.random.shuffle heapq.heappush heapq.heappop heapq.heapify heapq.heapreplace
-heapq.heappushpop bisect.insort bisect.insort_left bisect.insort_right numpy.put numpy.place
-numpy.copyto numpy.putmask numpy.fill_diagonal numpy.put_along_axis numpy.ndarray.sort setattr
-delattr operator.setitem operator.delitem operator.iadd operator.iconcat operator.ior operator.iand
-operator.isub operator.imul sklearn.utils.shuffle_in_place torch.nn.init
-""")
+CHANGES_FIRST = re.compile(
+    r"heapq\.heap\w+|bisect\.insort|(?:set|del)attr$|(?:numpy|random)\..*shuffle$|numpy\.\w+\.at$"
+    r"|numpy\.(?:put\w*|place|copyto|fill_diagonal|ndarray\.sort)$|sklearn\.utils\.shuffle_in_place"
+    r"|operator\.(?:setitem|delitem|i(?:add|concat|or|and|sub|mul))$|torch\.nn\.init\."
+)
 """Functions that change their first argument; a method that is called by its class does so too."""
 CHANGING_DUNDERS = re.compile(r"__(?:set|del|init__|i(?:add|sub|mul|and|or)__)")
-CHANGES_FIRST = re.compile(r"(?:numpy|random)\..*shuffle$|numpy\.\w+\.at$")
 VIEWS = words("""
 asarray asanyarray ascontiguousarray frombuffer ravel reshape squeeze transpose nditer atleast_1d
 atleast_2d swapaxes expand_dims broadcast_to diagonal array_split split memoryview from_numpy flip
@@ -146,7 +142,7 @@ LOUD = re.compile(
     r"types\.(?:FunctionType|CodeType|LambdaType)|io\.open_code|logging\.(?:config|handlers)\."
     r"|operator\.methodcaller|inspect\.(?:currentframe|stack|getmembers_static)|contextlib\.chdir"
     r"|timeit\.(?:timeit|repeat|main|Timer)|tarfile\..*\.add$|xml\.sax"
-    r"|argparse\.FileType"
+    r"|argparse\.FileType|tracemalloc\..*\.dump$"
     r"|threading\.(?:settrace|setprofile|excepthook)|asyncio\.(?:.*subprocess|.*connect)"
 )
 """…and these: they call what they were not given, or more."""
@@ -162,8 +158,8 @@ regex chardet more_itertools lxml optuna einops matplotlib_inline narwhals six
 DISHONEST = re.compile(
     r"(?:.*\.)?(?:exec\w*|system|popen|spawn\w*|f2py|distutils|clipboard\w*|get_handle|cpp_extension"
     r"|load_inline|load_library|load_model|unsafe_load\w*|full_load\w*|read_pickle|to_clipboard"
-    r"|to_gbq|HDFStore|output_file|DataSource|run_\w+|unlink|rmtree|makedirs|mkdir|import_module"
-    r"|compile_\w+|testing|_?private)(?:$|\.)"
+    r"|to_gbq|HDFStore|memmap|open_memmap|output_file|DataSource|run_\w+|unlink|rmtree|makedirs|mkdir"
+    r"|import_module|compile_\w+|testing|_?private)(?:$|\.)"
     r"|(?:torch|keras|joblib|spacy|gensim|yaml|dill)\b.*\.(?:load|load_all)$|IPython\.(?!display)"
     r"|(?!yaml).*\.(?:(?:save|write|export|sink|dump)(?:_\w*|mat)?|imsave|imwrite)$"
     r"|pandas.*\.(?:eval|query)$|numpy\.load$"

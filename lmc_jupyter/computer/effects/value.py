@@ -89,11 +89,6 @@ class Value(NamedTuple):
         return self.kind not in ("", OWN, THEIRS) and "()" not in self.kind
 
     @property
-    def key(self) -> tuple[object, ...]:
-        """What decides whether a function is to be read once more with it."""
-        return self.kind, self.roots, self.parts, self.text, self.functions
-
-    @property
     def here(self) -> Roots:
         """Variables that change where this expression is changed in place."""
         return self.roots | self.chain
@@ -431,7 +426,7 @@ def is_safe_to_import(name: str) -> bool:
     if top in tables.TOPS or top in sys.modules:
         return not _is_their_module(top)
     try:
-        spec = PathFinder.find_spec(top)
+        spec = PathFinder.find_spec(top) if top else None
     except (ImportError, ValueError, AttributeError):
         return False
     places = [] if spec is None else [spec.origin or "", *(spec.submodule_search_locations or ())]

@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 import builtins
 import posixpath
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
@@ -25,7 +24,7 @@ from lmc_jupyter.computer.languages.python_syntax import parse
 from lmc_jupyter.content.effect import Effect, EffectKind
 from lmc_jupyter.kernel.namespace import ARRAY_MODULES
 
-MAX_NODES = 100_000
+MAX_NODES = 30_000
 """Nodes of syntax that are read before the bodies of functions are not read once more."""
 
 _MADE = tables.HONEST | {"pathlib"}
@@ -64,10 +63,9 @@ class Walk:
         self._found: dict[tuple[EffectKind, str], Effect] = {}
         self._state: dict[str, Literal["bound", "deleted"]] = {}
         self._changed: dict[str, bool] = {}  # name -> whether it loses something
-        self._results: dict[tuple[object, ...], Value] = {}  # of bodies, by their arguments
         self._active: list[object] = []  # functions whose bodies are being read
         self._returned = UNKNOWN
-        self._depth = self._nodes = self._version = 0
+        self._depth = self._nodes = 0
 
     # What was found -------------------------------------------------------------------------------
 
@@ -79,8 +77,7 @@ class Walk:
         """All of them, names first."""
         for name, state in self._state.items():
             is_theirs = name in self.names
-            is_step = name.startswith("_") and not name.startswith("__") and not is_theirs
-            if name in ("_", "__", "___") or is_step:
+            if name.strip("_") == "" or (name.startswith("_") and not is_theirs):
                 continue  # IPython binds those; nobody is told of a name of a step alone
             if state == "bound" and not is_theirs:
                 self.add("makes", name, "hides Python's own" if hasattr(builtins, name) else "")
@@ -205,30 +202,25 @@ class Walk:
             top = alias.name.partition(".")[0]
             name, module = (alias.asname, alias.name) if alias.asname else (top, top)
             self.load_module(alias.name)
-            self._bind_import(name, scope, module, sys.modules.get(module, values.NOTHING))
+            self._bind_import(name, scope, module)
 
     def _importfrom(self, node: ast.ImportFrom, scope: Scope) -> None:
-        module = node.module or ""
-        if node.level:
-            self.add("unknown", source(node), "runs a module of yours")
-        else:
-            self.load_module(module)
-        members = values.members_of(sys.modules.get(module))
+        module = "." * node.level + (node.module or "")
+        self.load_module(module)
         for alias in node.names:
             if alias.name == "*":
                 self.add("unknown", f"from {module} import *", "may bind any name")
-                continue
-            live = members.get(alias.name, values.NOTHING)
-            self._bind_import(alias.asname or alias.name, scope, f"{module}.{alias.name}", live)
+            else:
+                self._bind_import(alias.asname or alias.name, scope, f"{module}.{alias.name}")
 
     def load_module(self, name: str) -> None:
         """Say it where importing a module runs code that nobody here knows."""
         if not values.is_safe_to_import(name):
             self.add("unknown", f"import {name}", "runs the code of that module")
 
-    def _bind_import(self, name: str, scope: Scope, path: str, live: Any) -> None:
+    def _bind_import(self, name: str, scope: Scope, path: str) -> None:
         """An import binds a name; nobody calls that news where it has this very value already."""
-        owner = scope.owner(name)
+        owner, live = scope.owner(name), values.find(path)
         is_theirs = live is not values.NOTHING and values.is_theirs(live)
         value = values.value_of(live, name) if is_theirs else Value(tables.place_of(path))
         owner.known[name] = value
@@ -282,16 +274,9 @@ class Walk:
         """What calling a function or class of this code gives; its body is read."""
         if isinstance(function.node, ast.ClassDef):
             return self._instance(function.node, function.scope, call)
-        known = self._arguments(function, call)
         node, scope = function.node, function.scope
-        each = frozenset((name, value.key) for name, value in known.items())
-        key = (node, id(scope), self._version, each)
-        if key not in self._results and self._active.count(node) < 2:
-            self._results[key] = UNKNOWN
-            self._results[key] = self._body(node, scope, known)
-        return self._results.get(key, UNKNOWN)
-
-    def _body(self, node: Any, scope: Scope, known: dict[str, Value]) -> Value:
+        if self._active.count(node) > 1:
+            return UNKNOWN
         if self._nodes > MAX_NODES:
             self.add("unknown", "", "it has more in its functions than is read here")
             return UNKNOWN
@@ -300,6 +285,7 @@ class Walk:
         local, global_ = values.names_of(body, node.args)
         self._depth += 1
         self._active.append(node)
+        known = self._arguments(function, call)
         inner = Scope("function", scope, local, global_, known, self._depth)
         before, self._returned = self._returned, UNKNOWN
         for each in body:
@@ -392,11 +378,8 @@ class Walk:
 
     def set_attribute(self, name: str, value: Value) -> None:
         """Some object has this attribute."""
-        known = self.attributes.get(name)
-        value = value._replace(chain=frozenset()) if known is None else value.or_else(known)
-        if known is None or known.key != value.key:
-            self.attributes[name] = value
-            self._version += 1
+        value = value._replace(chain=frozenset())
+        self.attributes[name] = value.or_else(self.attributes.get(name, value))
 
     def store(self, node: ast.expr, scope: Scope, value: Value) -> None:
         """What this expression gives has this in it from now on."""
@@ -408,7 +391,6 @@ class Walk:
             known = found[name]
             inside = known.or_else(Value(known.kind, parts=value.reach, functions=value.functions))
             found[name] = inside._replace(text=known.text, items=())
-            self._version += 1
 
     def bind_name(self, name: str, scope: Scope, value: Value = UNKNOWN) -> None:
         """Bind a name to a value."""
@@ -419,7 +401,6 @@ class Walk:
             value = value.or_else(before)
         if owner is self.module:
             self._state[name] = "bound"
-            self._version += before is None or before.key != value.key
         owner.known[name] = value
 
     def unbind(self, name: str) -> None:
