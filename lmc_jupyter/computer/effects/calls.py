@@ -242,8 +242,8 @@ def _of_function(walk: Walk, it: Call, given: Value, found: bool) -> Value:
     if place in _SAME_TEXT:
         return Value("str()", text=first.text)
     if place in _JOINS and first.text:
-        text = posixpath.join(*(each.value.shown(each.node) for each in it.args))
-        return Value(_JOINS[place], text=values.short(text))
+        path = posixpath.join(*(each.value.shown(each.node) for each in it.args))
+        return Value(_JOINS[place], text=values.short(path))
     if place == "copy.deepcopy" or module_in(place, HONEST):
         given = UNKNOWN  # they copy
     if place in ("collections.ChainMap", "vars"):  # they write into the first

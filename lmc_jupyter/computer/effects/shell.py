@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lmc_jupyter.computer.effects.tables import words
-from lmc_jupyter.content.effect import Effect
+from lmc_jupyter.content.effect import Effect, EffectKind
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.effects.walk import Walk
@@ -44,7 +44,7 @@ git:status git:log git:diff git:show git:branch git:remote pip:list pip:show pip
 conda:list conda:info npm:list docker:ps docker:images
 """)
 """Programs, and subcommands, that change nothing."""
-_WRITES = {
+_WRITES: dict[str, EffectKind] = {
     **dict.fromkeys(words("rm rmdir unlink shred"), "removes"),
     **dict.fromkeys(words("touch mkdir tee truncate"), "writes"),
 }

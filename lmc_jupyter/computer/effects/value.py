@@ -211,12 +211,11 @@ def parameters(node: Any) -> list[ast.arg]:
 
 def names_of(body: list[ast.stmt], of: ast.arguments | None = None) -> tuple[set[str], set[str]]:
     """The names that statements bind in their own scope, and those that they declare `global`."""
-    nodes = (node for each in body for node in ast.walk(each) if isinstance(node, ast.Nonlocal))
+    whole = ast.Module(body, [])
+    nodes = (node for node in ast.walk(whole) if isinstance(node, ast.Nonlocal))
     around = ", ".join({name for node in nodes for name in node.names})
-    text = (
-        f"def f({'' if of is None else ast.unparse(of)}):\n pass\n{indent(ast.unparse(body), ' ')}"
-    )
-    outer = f"def f({around}):\n{indent(text, ' ')}"
+    inner = f"def f({ast.unparse(of) if of else ''}):\n pass\n{indent(ast.unparse(whole), ' ')}"
+    outer = f"def f({around}):\n{indent(inner, ' ')}"
     (table,) = symtable.symtable(outer, "", "exec").get_children()
     symbols = table.get_children()[-1].get_symbols()
     local = {each.get_name() for each in symbols if each.is_local()}
