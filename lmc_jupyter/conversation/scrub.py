@@ -71,11 +71,12 @@ class Scrub:
                 return f"(not saved: it is nested more than {_MAX_DEPTH} levels deep)"
             if isinstance(value, dict):
                 return {self._key(key): self._value(each, depth + 1) for key, each in value.items()}
-            return [self._value(each, depth + 1) for each in value]
+            clean = [self._value(each, depth + 1) for each in value]
+            return value if clean == list(value) else clean  # a tuple is no other value
         if isinstance(value, int) and value.bit_length() > _MAX_BITS:
             return f"(not saved: a whole number of {value.bit_length():,} bits)"
         if isinstance(value, (int, float, NoneType)):
             return value
         text = as_text(value)
-        clean = self.text(text)
-        return value if clean == text else clean
+        without = self.text(text)
+        return value if without == text else without

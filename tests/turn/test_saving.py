@@ -89,3 +89,11 @@ def test_keys_are_taken_out_of_all_of_it_and_it_is_said(places: int, said: str) 
     assert found.messages[-1] is messages[-1]
     assert lost == [f"Keys were removed from {said}"]
     assert KEY in str(held.messages[0].content), "the conversation itself is as it was"
+
+
+def test_nobody_is_told_that_keys_were_removed_where_there_were_none() -> None:
+    why = {"numbers": (7,), "why": "m is not known to see images", "can_go": True}
+    question = Message("user", "message", content="What is in it?", extra={"context": {"no": why}})
+    found, said = for_a_file(Conversation([question], "a?"), "", [])
+    assert said == []
+    assert found.messages[0] is question
