@@ -970,7 +970,7 @@ def test_without_weights_and_key_loading_and_model_say_what_to_do_before_a_quest
         f"os.environ['LMC_CACHE'] = {str(tmp_path)!r}"
     )
     try:
-        for code in ("%reload_ext lmc_jupyter", "%lmc model"):
+        for code in ("%reload_ext lmc_jupyter", "%lmc model", "%lmc"):
             cell = lab.start(code)
             lab.finish(cell)
             said = lab.text(cell)

@@ -212,7 +212,7 @@ def panel(call: Call) -> None:
 )
 def state(call: Call) -> str:
     session = call.session
-    lines = [f"Model: {model.in_use(call.commands)}", f"Conversation: {describe(session)}"]
+    lines = [model.describe(call.commands), f"Conversation: {describe(session)}"]
     if session.pending is not None:
         lines.append("Code waits for your answer: `%lmc resume` asks you again.")
     current, journal = session.conversation, session.journal

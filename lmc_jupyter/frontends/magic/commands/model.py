@@ -62,8 +62,7 @@ def model(call: Call, name: str | None, api_base: str | None, keep: bool) -> str
 
 @command("models", help="list the models that are available")
 def list_models(call: Call) -> str:
-    missing = models.describe_missing(call.session.choice.spec)
-    lines, offers = [missing or f"Model: {in_use(call.commands)}"], models.find_offers()
+    lines, offers = [describe(call.commands)], models.find_offers()
     if offers:
         lines.append("Also available; you choose one with:")
     for offer in offers:
@@ -73,6 +72,12 @@ def list_models(call: Call) -> str:
         "variable, or type it with `%lmc key`."
     )
     return "\n".join(lines)
+
+
+def describe(commands: Commands) -> str:
+    """One line: the model in use, or what to do where there is none yet."""
+    missing = models.describe_missing(commands.session.choice.spec)
+    return missing or f"Model: {in_use(commands)}"
 
 
 def in_use(commands: Commands) -> str:
