@@ -21,9 +21,11 @@ from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.frontends.cell import asking
 from lmc_jupyter.frontends.cell.card import Card
 from lmc_jupyter.frontends.cell.cell import CellView
+from lmc_jupyter.frontends.cell.html import names_html
 from lmc_jupyter.frontends.cell.painter import Painter
 from lmc_jupyter.frontends.screen import CellScreen
 from lmc_jupyter.frontends.view import play
+from lmc_jupyter.kernel.changes import Changes
 from lmc_jupyter.kernel.runner import run_blocking
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.request import Request
@@ -217,6 +219,16 @@ def test_code_that_was_let_run_says_so_and_python_output_is_left_to_the_kernel()
     assert session.messages[2].content == "42\n"
     assert ">42" not in page.html()
     assert "It is 42." in page.text()
+
+
+def test_where_a_page_takes_the_style_away_no_two_words_stand_as_one():
+    """An untrusted notebook, such as somebody else's, is shown without it."""
+    page, _ = answer(ScriptedModel([code("6*7")], [said("It is 42.")]), PYTHON, ask=lambda _: "y")
+    words = re.sub("<style>.*?</style>|<[^>]+>", "", page.html(), flags=re.DOTALL)
+    assert "python you ran this" in words
+    assert re.search(r"\bDone \d", words)
+    chips = names_html(Changes(new=("df",), changed=("x", "y")))
+    assert re.sub("<[^>]+>", "", chips) == "+ df ~ x ~ y"
 
 
 def test_output_that_the_kernel_does_not_show_is_drawn():

@@ -179,7 +179,7 @@ class Card:
         if self.is_proposal:
             name = f"{name}, proposed for {place_of_cell(cell_of(self.head))}, not run here"
         inner = (
-            f'<div class="lmc-code {outcome}"><div class="lmc-head"><b>{html.escape(name)}</b>'
+            f'<div class="lmc-code {outcome}"><div class="lmc-head"><b>{html.escape(name)}</b> '
             f"<span>{html.escape(status)}</span></div>{warning}"
             f"{html.code_html(text, language, self.active_line)}"
             f"{html.effects_html(pieces(self.effects)) if self.effects else ''}"

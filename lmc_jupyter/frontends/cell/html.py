@@ -322,7 +322,7 @@ def details(summary: str, inner: str) -> str:
 
 def names_html(names: Names) -> str:
     """The names that code changed, as a line of chips; the tooltip says how to restore them."""
-    chips = "".join(
+    chips = " ".join(  # the blank counts where a page takes our style away
         f'<code class="{kind}">{sign} {html.escape(terminal.plain(name))}</code>'
         for kind, sign, group in _kinds(names)
         for name in group

@@ -249,7 +249,7 @@ class StateLine:
         parts = " · ".join([span(seconds), name, *(self.usage if is_over(self.state) else ())])
         inner = (
             f'<div class="lmc-bar"><span class="lmc-dot {self.state}"></span>'
-            f"<b>{html.escape(note)}</b><span>{html.escape(parts)}</span></div>"
+            f"<b>{html.escape(note)}</b> <span>{html.escape(parts)}</span></div>"
         )
         return bundle(inner, f"[{note} · {parts}]")
 
