@@ -105,6 +105,15 @@ class Talk:
                 if chunk.content and (chunk.recipient == "user") == in_thought:
                     self.session.stop()
 
+    def stop_at_the_end(self, number: int) -> None:
+        """A question, and Stop once a call has come whole, before the reply has ended."""
+        self._script(number)
+        self.wire.lacks_end.add(self.wire.count + 1)
+        with suppress(Stopped):
+            for chunk in self.session.ask(f"Question {number}?"):
+                if chunk.type == "code" and chunk.content:
+                    self.session.stop()
+
     def ask_another(self) -> None:
         """Another model answers a question, with code too; then it is this one's turn again."""
         self.session.choose_model(ScriptedModel([code("z = 1")], [said("From another.")]))

@@ -2,7 +2,7 @@
 
 One rule: a wire knows nothing of our code. It refuses with the provider's own sentence what the
 provider would refuse, and counts it; all requests stay in `bodies`. A reply that `breaks` names has
-its thoughts and its words, and then nothing comes.
+its thoughts and its words, and then nothing comes; one that `lacks_end` names has all but its end.
 
 Sources: https://docs.claude.com/en/docs/build-with-claude/extended-thinking,
 https://api-docs.deepseek.com/guides/thinking_mode,
@@ -63,6 +63,7 @@ class Wire:
         """By reply what only its thoughts have; "" for one that broke off before they were whole.
         """
         self.breaks: set[int] = set()
+        self.lacks_end: set[int] = set()
         self.count = 0
 
     def answer(self, request: Request) -> Any:
@@ -90,11 +91,13 @@ class Wire:
         """The request as one text: whatever is added to a request is added to its end."""
         return "\n".join(map(_text, self.blocks(body)))
 
-    def stream(self, begin: bytes, rest: bytes) -> Fault:
-        """A reply, of which `begin` has the thoughts and the words."""
+    def stream(self, begin: bytes, rest: bytes, end: bytes) -> Fault:
+        """A reply, of which `begin` has the thoughts and the words, `rest` the calls."""
         if self.count in self.breaks:
             return Fault(HEAD + begin, stall=True)
-        return Fault(HEAD + begin + rest + END)
+        if self.count in self.lacks_end:
+            return Fault(HEAD + begin + rest, stall=True)
+        return Fault(HEAD + begin + rest + end + END)
 
 
 def _text(block: Any) -> str:
@@ -174,8 +177,8 @@ class Anthropic(Wire):
         begin += b"".join(events[0] + events[1][:-1])
         rest = b"".join(each for more in (events[1][-1:], *events[2:]) for each in more)
         reason = "tool_use" if codes else "end_turn"
-        rest += anthropic_event("message_delta", delta={"stop_reason": reason}, usage=usage)
-        return self.stream(begin, rest + anthropic_event("message_stop"))
+        end = anthropic_event("message_delta", delta={"stop_reason": reason}, usage=usage)
+        return self.stream(begin, rest, end + anthropic_event("message_stop"))
 
 
 def _before(body: dict[str, Any], at: int) -> list[Any]:
@@ -250,7 +253,7 @@ class DeepSeek(Wire):
         for code in codes:
             name, arguments = call_of(code)
             parts.append(function_call(name, json.dumps(arguments)))
-        return Turn(*parts)
+        return Turn(*parts, *([STALL] if self.count in self.lacks_end else ()))
 
 
 class Gemini(Wire):
@@ -312,8 +315,8 @@ class Gemini(Wire):
         self.replies += [] if is_broken else parts[2:]
         self.thoughts.append("" if is_broken else signature)
         begin = b"".join(map(self._event, parts[:2]))
-        rest = b"".join(map(self._event, parts[2:-1]))
-        return self.stream(begin, rest + self._event(parts[-1], "STOP"))
+        rest = b"".join(map(self._event, parts[2:]))
+        return self.stream(begin, rest, self._event({"text": ""}, "STOP"))
 
     def blocks(self, body: dict[str, Any]) -> Iterator[Any]:
         yield body.get("tools")
@@ -351,6 +354,11 @@ def _code_of(part: dict[str, Any]) -> Any:
 class Responses(Wire):
     """OpenAI's Responses interface for who keeps nothing there: reasoning comes encrypted, and each
     call goes back behind the reasoning that it came with."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        super().__init__(steps)
+        self.unended: set[str] = set()
+        """Ids of calls in replies without an end: LiteLLM has told nothing of their reasoning."""
 
     def refuse(self, body: dict[str, Any]) -> str:
         if body.get("store") is not False or body.get("previous_response_id"):
@@ -395,6 +403,8 @@ class Responses(Wire):
         if not own:  # it is of another model
             return ""
         if call["call_id"] not in own:
+            if own.keys() <= self.unended:  # it was written anew
+                return ""
             return f"No function call {call['call_id']} was made."
         thought, id_ = own[call["call_id"]]
         outputs = [n for n, each in enumerate(items[:at]) if each["type"] == "function_call_output"]
@@ -423,6 +433,8 @@ class Responses(Wire):
             made = {"type": "function_call", "id": f"fc_{id_}", "call_id": f"call_x{id_}"}
             name, arguments = call_of(code)
             items.append({**made, "name": name, "arguments": json.dumps(arguments)})
+            if count in self.lacks_end:
+                self.unended.add(made["call_id"])
         is_broken = self.count in self.breaks
         self.replies.append(items)  # LiteLLM has the reasoning of a reply at its end
         self.thoughts.append("" if is_broken else thought["encrypted_content"])
@@ -449,7 +461,7 @@ class Responses(Wire):
             anthropic_event(f"response.{kind}", sequence_number=number, **fields)
             for number, (kind, fields) in enumerate(events)
         ]
-        return self.stream(b"".join(data[:words_end]), b"".join(data[words_end:]))
+        return self.stream(b"".join(data[:words_end]), b"".join(data[words_end:-1]), data[-1])
 
     def blocks(self, body: dict[str, Any]) -> Iterator[Any]:
         yield body.get("tools")

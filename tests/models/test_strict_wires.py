@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+import strict_wires
 from model_server import ModelServer, Refusal, Request, Turn, call, text
 from scripted import drive, question
 from strict_talk import WIRES, Talk, whole
@@ -62,6 +63,44 @@ def test_what_is_written_anew_without_its_thoughts_is_refused(
     with pytest.raises(ModelError):
         talk.ask(0)
     assert talk.wire.refusals
+
+
+@pytest.mark.parametrize("of", WIRES)
+def test_a_reply_that_was_stopped_behind_a_whole_call_is_taken_back(
+    shell: Any, model_server: ModelServer, of: str
+) -> None:
+    talk = Talk(model_server, of)
+    talk.ask(0)
+    talk.stop_at_the_end(1)
+    talk.ask(2)
+    assert talk.wire.refusals == []
+    assert talk.session.messages[-1].content == "Done."
+    texts = [*map(talk.wire.text, talk.wire.bodies)]
+    assert all(now.startswith(before) for before, now in pairwise(texts))
+    news = texts[4].removeprefix(texts[3])
+    assert news.index("a_1 = 1") < news.index("not run") < news.index("Question 2?")
+    assert "a_1" not in shell.user_ns
+
+
+@pytest.mark.parametrize("of", WIRES)
+def test_a_call_of_an_unknown_function_is_mended_with_a_strict_provider(
+    shell: Any, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, of: str
+) -> None:
+    make = strict_wires.call_of
+
+    def call_of(code: str) -> tuple[str, dict[str, Any]]:
+        return ("view_figure", {"code": code}) if code == "figure 9" else make(code)
+
+    monkeypatch.setattr(strict_wires, "call_of", call_of)
+    talk = Talk(model_server, of)
+    talk.ask(0, first="figure 9")
+    talk.ask(1)
+    assert talk.wire.refusals == []
+    assert talk.wire.count == 7
+    assert shell.user_ns["b_0"] == 0
+    texts = [*map(talk.wire.text, talk.wire.bodies)]
+    assert all(now.startswith(before) for before, now in pairwise(texts))
+    assert "so nothing was run" in texts[1]
 
 
 @pytest.mark.parametrize("of", WIRES)

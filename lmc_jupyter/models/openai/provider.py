@@ -35,9 +35,11 @@ class ProviderMessage:
         self._more: dict[str, Any] = {}
         self._calls: list[dict[str, Any]] = []
         self._by_index: dict[int, dict[str, Any]] = {}
+        self._has_ended = False
 
     def add(self, delta: Delta) -> None:
         """Add what has come."""
+        self._has_ended = self._has_ended or bool(delta.finish)
         self._text.append(delta.text)
         if "reasoning" not in delta.more:  # the server's own name for it
             self._reasoning.append(delta.reasoning)
@@ -61,7 +63,8 @@ class ProviderMessage:
 
     def build(self, *, has_mistake: bool = False) -> dict[str, Any]:
         """The message, with those calls whose arguments are whole JSON, and with no thought that
-        was broken off before its signature.
+        was broken off before its signature; {} for calls that ended before their thoughts had come,
+        which no provider takes back.
 
         Parameters
         ----------
@@ -72,6 +75,10 @@ class ProviderMessage:
         if reasoning := "".join(self._reasoning):
             message["reasoning_content"] = clean(reasoning)
         message.update(self._more)
+        if message.get("reasoning_items") == []:
+            if not self._has_ended:
+                return {}
+            del message["reasoning_items"]
         blocks = [each for each in message.pop("thinking_blocks", ()) if _is_whole(each)]
         if blocks:
             message["thinking_blocks"] = blocks

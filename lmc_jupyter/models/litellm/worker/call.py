@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lmc_jupyter.errors import LMCError, ModelError
@@ -62,7 +62,8 @@ class Call:
     shows_body: bool = False
     has_begun: bool = False
     goes_by_responses: bool = False
-    """Whether LiteLLM asks by OpenAI's Responses interface."""
+    """Whether LiteLLM asks by OpenAI's Responses interface: it has the thoughts of a reply behind
+    its calls, which says so by an empty list."""
     start: float = field(default_factory=time.monotonic)
     exchange: Exchange | None = None
 
@@ -150,6 +151,8 @@ class Call:
             delta = _delta(_field(choices[0], "delta"))
             if delta is not None:
                 self.has_begun = True
+                if self.goes_by_responses and delta.calls:
+                    delta = replace(delta, more={"reasoning_items": [], **delta.more})
                 size += delta.size
                 if size > self.limits.text:
                     raise ModelError(
