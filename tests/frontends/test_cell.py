@@ -204,7 +204,7 @@ class Paid(ScriptedModel):
 def test_the_record_says_what_all_requests_of_the_answer_took():
     model = Paid([code("1", end=True)], [said("Done.")], [ModelError("no")])
     page, session = answer(model, PYTHON, ask=lambda _: "y")
-    assert "2,400 tokens (from the server) · $0.000040" in page.text()
+    assert "2,400 tokens (counted) · $0.000040" in page.text()
     again = Page()
     with pytest.raises(ModelError):
         play(session.ask("Go."), CellView(session, again))
@@ -513,6 +513,10 @@ class FakePerson:
         self.pages[-1].model_id = f"page {len(self.pages)}"
         return self.pages[-1]
 
+    def renew(self):
+        self.ask = FakeWidget("ask again")
+        return self.ask
+
     def says(self, kind, content):
         self.inbox.append((kind, content))
         self.wake()
@@ -552,6 +556,29 @@ def click(question, **more):
         "digest": question["digest"],
         **more,
     }
+
+
+def test_buttons_that_no_page_could_draw_are_made_anew(monkeypatch):
+    monkeypatch.setattr(asking, "DRAWN_SECONDS", (0.01,), raising=False)
+    session = Session(model=ScriptedModel([code("6*7")], [said("ok")]), computer=Computer(PYTHON))
+    page, person = Page(), FakePerson()
+    view = CellView(session, page, person.waking)
+    worker = threading.Thread(target=play, args=(session.ask("Go."), view), daemon=True)
+    worker.start()
+
+    def shows_new_buttons():
+        return "ask again" in [
+            bundle.get("application/vnd.jupyter.widget-view+json")
+            for bundle in page.bundles.values()
+        ]
+
+    with page.changed:  # the first ones say "hello", and are never "ready"
+        assert page.changed.wait_for(shows_new_buttons, timeout=10)
+    person.says("ask", {"kind": "ready", "id": "r"})
+    person.says("ask", click(person.ask.question(), decision="run"))
+    worker.join(30)
+    assert not worker.is_alive()
+    assert any(message.content == "42\n" for message in session.messages)
 
 
 def test_a_click_on_run_runs_the_exact_code_that_was_sent_to_be_shown():

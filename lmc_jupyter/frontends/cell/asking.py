@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 HELLO_SECONDS = 2.0  # how long a front end has, once it has the widgets, to say that it can press
 EXPECTED_SECONDS = 20.0  # …in a kernel that has had its message before
 
+DRAWN_SECONDS = (4.0, 8.0, 16.0)
+"""How long buttons have to be drawn before they are made anew, each time: anywidget gives a model
+2 s to load and never draws it if that was too short, as in a busy page."""
+
 _STOPPED = "stopped before the code was run"
 _UNTRUSTED = (
     "Code waits for you, and its buttons cannot be shown in a notebook that is not trusted. "
@@ -60,6 +64,12 @@ class Prompter:
         """A frame for HTML; in the inbox its messages stand under its own `model_id`."""
         self._pages.append(self._make("page"))
         return self._pages[-1]
+
+    def renew(self) -> Widget:
+        """The buttons anew, in place of those that no page could draw."""
+        self._pages.append(self.ask)  # closed at the end: it may be drawn after all
+        self.ask = self._make("ask")
+        return self.ask
 
     def _make(self, kind: str) -> Widget:
         """A widget whose messages are heard from before the front end knows of it."""
@@ -102,7 +112,7 @@ class Asker:
         self._start = time.monotonic()
         self._typing: Interruptible | None = None  # the question on the keyboard
         self._reading: Interruptible | None = None  # that of code that runs
-        self._is_stopped = False
+        self._is_stopped = self._is_drawn = False
         self.all = False
         """Whether the person has said yes to what else comes in this answer."""
         self.may_clear = True
@@ -192,6 +202,7 @@ class Asker:
         if proposal is None or prompter is None:
             return
         if content.get("kind") == "ready":
+            self._is_drawn = True
             prompter.ask.send({"kind": "ask", **question(proposal)})
         elif content.get("kind") == "decision":
             answer = decision(content, proposal)
@@ -214,7 +225,7 @@ class Asker:
         painter = self._painter
         assert painter.prompter is not None
         with painter.lock:
-            self._proposal = proposal
+            self._proposal, self._is_drawn = proposal, False
             repeats = painter.display.repeats_updates
             bar = painter.prompter.ask.bundle()
             if repeats:  # such a server trusts no output of its own either: no widget is drawn
@@ -222,7 +233,7 @@ class Asker:
             else:
                 painter.display.update(bar, card.display_id)
             card.has_buttons = True
-        answer = self._answers.get()
+        answer = self._answers.get() if repeats else self._wait(painter.prompter, card)
         with painter.lock:
             self._proposal, card.has_buttons = None, False
             is_stopped = answer is None or self._is_stopped
@@ -234,3 +245,16 @@ class Asker:
         if answer is None or is_stopped:
             raise Stopped(_STOPPED)
         return answer
+
+    def _wait(self, prompter: Prompter, card: Card) -> Decision | None:
+        """The answer to the buttons, which are drawn anew while no page says that it has them."""
+        painter = self._painter
+        for seconds in DRAWN_SECONDS:
+            try:
+                return self._answers.get(timeout=seconds)
+            except queue.Empty:
+                with painter.lock:
+                    if self._is_drawn or self._proposal is None:
+                        break
+                    painter.display.update(prompter.renew().bundle(), card.display_id)
+        return self._answers.get()
