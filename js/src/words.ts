@@ -141,7 +141,7 @@ export const WORDS = {
 
   // what a turn took
   tokens: (count: string) => `${count} tokens`,
-  tokensCounted: (count: string, cached: string) => `${count} tokens (from the server${cached && `, ${cached} cached`})`,
+  tokensCounted: (count: string, cached: string) => `${count} tokens (counted${cached && `, ${cached} cached`})`,
   tokensEstimate: (count: string) => `about ${count} tokens (estimated)`,
   tokensHint: (prompt: string, completion: string) =>
     `${prompt} tokens sent to the model, ${completion} tokens received`,

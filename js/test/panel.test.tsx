@@ -1229,7 +1229,7 @@ describe("the end of a turn", () => {
     });
     const footers = page.all(".lmc-turn");
     expect(footers.map((footer) => footer.querySelector(".lmc-turn-facts")?.textContent)).toEqual([
-      "1.2k tokens (from the server, 1.0k cached) · $0.0012 · 3.2 s",
+      "1.2k tokens (counted, 1.0k cached) · $0.0012 · 3.2 s",
       "about 1.2k tokens (estimated) · 3.2 s",
     ]);
     expect(footers[0]?.previousElementSibling?.textContent).toContain("b");
@@ -1283,7 +1283,7 @@ describe("the end of a turn", () => {
     expect(dialog.querySelector("pre")?.textContent).toBe(body);
     expect(dialog.querySelector("details")).toBeNull();
     expect(dialog.querySelector("script")).toBeNull();
-    expect(dialog.textContent).toContain("openai/x · 12 tokens (from the server) · 1.5 s");
+    expect(dialog.textContent).toContain("openai/x · 12 tokens (counted) · 1.5 s");
     expect(document.activeElement).toBe(page.button("Close"));
     await page.key("Escape", {}, page.button("Close"));
     expect(page.root.querySelector("[role=dialog]")).toBeNull();

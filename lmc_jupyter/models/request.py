@@ -138,7 +138,7 @@ def describe_tokens(counted: int, cached: int, estimate: int) -> str:
 
     Parameters
     ----------
-    counted : tokens by the provider's word
+    counted : tokens by the provider's word, or counted by the embedded model
     cached : those of them that it read from its cache
     estimate : tokens by our own count, of what the provider did not count
     """
@@ -147,7 +147,7 @@ def describe_tokens(counted: int, cached: int, estimate: int) -> str:
     if not counted:
         return ""
     from_cache = f", {cached:,} cached" if cached else ""
-    return f"{counted:,} tokens (from the server{from_cache})"
+    return f"{counted:,} tokens (counted{from_cache})"
 
 
 def _unknown() -> float | None:

@@ -249,7 +249,7 @@ def test_what_was_sent_is_the_very_body_that_the_model_got(chat, model_server):
     chat.press("Run")
     chat.state("done")
     footer = chat.log.locator(".lmc-turn")
-    expect(footer).to_contain_text("36 tokens (from the server)")
+    expect(footer).to_contain_text("36 tokens (counted)")
     expect(footer).to_contain_text(re.compile(r"\d s"))
     chat.button("What was sent").click()
     sent = chat.panel.get_by_role("dialog", name="What was sent to the model")

@@ -551,7 +551,7 @@ def test_tokens_says_what_the_last_request_took_by_the_servers_word(cells):
     assert "The last request" not in cells("%lmc tokens")
     cells("%%lmc\nGo.")
     last = cells("%lmc tokens").splitlines()[-1]
-    assert "1,234 tokens (from the server, 1,000 cached)" in last
+    assert "1,234 tokens (counted, 1,000 cached)" in last
 
 
 def test_where_there_is_nothing_to_do_that_is_said(cells):

@@ -57,8 +57,8 @@ def test_options_that_hold_a_key_are_not_shown_whatever_the_provider_calls_them(
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        ((1234, 0, 0), "1,234 tokens (from the server)"),
-        ((1234, 1000, 0), "1,234 tokens (from the server, 1,000 cached)"),
+        ((1234, 0, 0), "1,234 tokens (counted)"),
+        ((1234, 1000, 0), "1,234 tokens (counted, 1,000 cached)"),
         ((0, 0, 1234), "about 1,200 tokens (estimated)"),
         ((1000, 500, 234), "about 1,200 tokens (estimated)"),  # one figure, of both
         ((0, 0, 0), ""),
