@@ -30,9 +30,6 @@ from lmc_jupyter.errors import SessionError
 from lmc_jupyter.keys.source import without_passwords
 from lmc_jupyter.lmc import EDITED, FIGURE_OF, Message, is_code, is_proposal
 
-LEVELS = ("notebook", "names", "none")
-"""What a model may get of the notebook, from most to least."""
-
 IMAGE_TOKENS = 1_600
 """Tokens of a figure as it is sent, see `lmc_jupyter.models.budget`."""
 

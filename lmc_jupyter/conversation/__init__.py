@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from lmc_jupyter.lmc import Message
+if TYPE_CHECKING:
+    from lmc_jupyter.lmc import Message
 
 Rating = Literal["up", "down"]
 """A person's thumb on an answer: `extra["feedback"]` of the assistant's message."""

@@ -9,12 +9,16 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from lmc_jupyter.conversation import journal
-from lmc_jupyter.conversation.disk import calls, write_whole
 from lmc_jupyter.errors import SessionError
 
 _PREFIX, _SUFFIX = "lmc-", ".conversation"
 _LONGEST = 64
+
+
+def conversation_file(connection_file: str | Path) -> Path:
+    """The file that names the conversation which the kernel of this connection file has open."""
+    file = Path(connection_file)
+    return file.parent / f"{_PREFIX}{file.stem}{_SUFFIX}"
 
 
 class OfKernel:
@@ -28,11 +32,13 @@ class OfKernel:
     def __init__(self, connection_file: str | Path) -> None:
         file = Path(connection_file)
         self.name = file.stem
-        self._path = file.parent / f"{_PREFIX}{file.stem}{_SUFFIX}"
+        self._path = conversation_file(file)
 
     @property
     def id(self) -> str:
         """The id of the conversation; "" for none."""
+        from lmc_jupyter.conversation import journal
+
         try:
             return journal.read_bytes(self._path)[:_LONGEST].decode("ascii", "replace").strip()
         except (OSError, SessionError):
@@ -40,6 +46,8 @@ class OfKernel:
 
     @id.setter
     def id(self, value: str) -> None:
+        from lmc_jupyter.conversation.disk import calls, write_whole
+
         if value:
             write_whole(self._path, value.encode())
         else:

@@ -27,7 +27,6 @@ from lmc_jupyter.content.cell import HIDE, Cell, Figure, own_code
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.kernel.frontend import kernel_of, parent_of
 from lmc_jupyter.kernel.namespace import module_of
-from lmc_jupyter.kernel.values import value_of
 
 MAX_SOURCE = 8_000
 """Characters of a cell, or of a function's source."""
@@ -443,6 +442,8 @@ class Cells:
 
     def source_of(self, name: str) -> str | None:
         """The source of a function or class of this name, else its value; None: there is none."""
+        from lmc_jupyter.kernel.values import value_of  # at the first question that names one
+
         return value_of(self._shell, name, MAX_SOURCE)
 
 

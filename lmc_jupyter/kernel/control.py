@@ -11,8 +11,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from lmc_jupyter.kernel.requests import Requests
-
 AGENT_REQUEST, AGENT_REPLY = "lmc_agent_request", "lmc_agent_reply"
 _BUSY_AGAIN_SECONDS = 0.05
 
@@ -55,6 +53,8 @@ def listen(kernel: Any, receive: Callable[[dict[str, Any], Sender], None]) -> Ca
         if isinstance(message["content"], dict):
             receive(message["content"], Sender(kernel, stream, ident, message))
         # the kernel says idle when we return, and front ends take it for that of what runs
+        from lmc_jupyter.kernel.requests import Requests  # at the first request
+
         busy_again = Requests.of(kernel).say_busy_again
         asyncio.get_running_loop().call_later(_BUSY_AGAIN_SECONDS, busy_again)
 

@@ -16,9 +16,7 @@ from typing import Any
 from comm import get_comm_manager
 
 from lmc_jupyter.content.cell import read_places
-from lmc_jupyter.content.notebook_file import read_cells, source_of
 from lmc_jupyter.kernel.frontend import kernel_of, notebook_path, parent_of
-from lmc_jupyter.kernel.mailbox import Mailbox
 
 MAX_CHARACTERS = 20_000
 """Of the Markdown; what is sent of it is far less."""
@@ -51,6 +49,8 @@ class Document:
             get_comm_manager().unregister_target(TARGET, self._take)
 
     def _take(self, comm: Any, message: Any) -> None:
+        from lmc_jupyter.kernel.mailbox import Mailbox  # at the first cell that asks
+
         Mailbox.of(kernel_of(self._shell)).has_page = True
         data = message["content"]["data"]
         id, text = data.get("cell"), data.get("above")
@@ -131,6 +131,8 @@ def above(cells: tuple[tuple[str, str, str], ...], id: str) -> str:
 @lru_cache(maxsize=2)
 def _cells(path: str, _modified: int, _size: int) -> tuple[tuple[str, str, str], ...]:
     """(id, type, source) of each cell of a notebook's file, as it was when it was last changed."""
+    from lmc_jupyter.content.notebook_file import read_cells, source_of
+
     return tuple(
         (str(each.get("id", "")), str(each.get("cell_type", "")), source_of(each))
         for each in read_cells(path)

@@ -7,7 +7,6 @@ offers.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -191,26 +190,11 @@ def prepare(
     return True
 
 
-def warm_up(name: str | Model | None, more: Callable[[], object]) -> None:
-    """Start the worker process that asks this model, if it has one, and return at once.
-
-    Parameters
-    ----------
-    more : called on a thread when the worker is ready, after seconds: what else the first
-        question would wait for
-    """
-    if not isinstance(name, str | None):
-        return
+def warm_up(name: str | None) -> None:
+    """Start the worker process that asks this model, if it has one; it takes seconds."""
     model_name = (name or os.environ.get("LMC_MODEL") or "local").strip()
     if model_name.partition("/")[0] not in ("local", "replay"):
-        threading.Thread(
-            target=_warm_up, args=(model_name, more), name="lmc-ahead", daemon=True
-        ).start()
+        from lmc_jupyter.models import litellm
 
-
-def _warm_up(name: str, more: Callable[[], object]) -> None:
-    from lmc_jupyter.models import litellm
-
-    with suppress(ModelError):  # the first question reports it
-        litellm.prepare(name)
-    more()
+        with suppress(ModelError):  # the first question reports it
+            litellm.prepare(model_name)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
-from lmc_jupyter.context.question import LEVELS as LEVELS
 from lmc_jupyter.errors import SessionError
 
 if TYPE_CHECKING:
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
     from lmc_jupyter.turn.prompt import Prompt
     from lmc_jupyter.turn.rules import Rules
 
+
+LEVELS = ("notebook", "names", "none")
+"""What a model may get of the notebook, from most to least."""
 
 AGENTS = ("ask", "off")
 """What agents outside the notebook may do, from most to least."""

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmc_jupyter import current_session
-from lmc_jupyter.context.question import LEVELS
+from lmc_jupyter.turn.options import LEVELS
 from lmc_jupyter.errors import FormatError, LMCError
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.config.settings import LMC

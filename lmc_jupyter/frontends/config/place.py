@@ -16,8 +16,7 @@ from lmc_jupyter.content.hidden import split_hidden
 from lmc_jupyter.content.tokens import estimate
 from lmc_jupyter.errors import FormatError, SessionError
 from lmc_jupyter.frontends.config.answers import Answers
-
-NAME = "AGENTS.md"
+from lmc_jupyter.frontends.config.traces import INSTRUCTIONS
 
 MAX_BYTES = 16_000
 """Of a file that goes to a model: it is in every request."""
@@ -62,7 +61,7 @@ def find(folder: Path | None) -> Found | None:
         For one that cannot go to a model.
     """
     for each in _folders(folder.resolve()) if folder is not None else ():
-        path = each / NAME
+        path = each / INSTRUCTIONS
         if _is_there(path):
             return _read(path)
     return None
@@ -203,11 +202,11 @@ class Place:
         found = find(self._folder)
         if found is None:
             raise SessionError(
-                f"there is no {NAME} in {self._folder or 'this folder'}, nor above it in its "
-                "repository: your own instructions are the setting `custom_instructions`"
+                f"there is no {INSTRUCTIONS} in {self._folder or 'this folder'}, nor above it in "
+                "its repository: your own instructions are the setting `custom_instructions`"
             )
         return found
 
     def _where(self, found: Found) -> str:
         here = self._folder is not None and found.path.parent == self._folder.resolve()
-        return f"{NAME} in {'this folder' if here else found.path.parent}"
+        return f"{INSTRUCTIONS} in {'this folder' if here else found.path.parent}"

@@ -18,12 +18,12 @@ from traitlets import Bool, Dict, Float, Integer, List, TraitError, TraitType, U
 from lmc_jupyter.content.folder_file import read_file
 from lmc_jupyter.errors import FormatError, GateError
 from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.config.traces import IN_FOLDER as IN_FOLDER
 from lmc_jupyter.keys import is_secret, redact
 from lmc_jupyter.limits import Policy
 from lmc_jupyter.lmc import canonical
 from lmc_jupyter.turn.options import AGENTS, LEVELS, SWITCH, context_level
 
-IN_FOLDER = "lmc.yaml"
 """The profile of a working directory."""
 
 MAX_BYTES = 100_000

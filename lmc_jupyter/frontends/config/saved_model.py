@@ -6,18 +6,16 @@ Nothing in a notebook, or in its folder, chooses a model; and no key is written 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from lmc_jupyter.conversation.disk import calls, write_whole
 from lmc_jupyter.conversation.journal import read_bytes
 from lmc_jupyter.errors import SessionError
+from lmc_jupyter.frontends.config.traces import model_file
 from lmc_jupyter.keys import address
 
 
@@ -39,12 +37,12 @@ def of_notebook(notebook: str) -> SavedModel | None:
     SessionError
         When the file is there and cannot be read.
     """
-    return _read(_file(notebook)) if notebook else None
+    return _read(model_file(notebook)) if notebook else None
 
 
 def of_all() -> SavedModel | None:
     """The model chosen for all notebooks; see `of_notebook`."""
-    return _read(_file(""))
+    return _read(model_file(""))
 
 
 def remember(notebook: str, choice: SavedModel) -> None:
@@ -57,18 +55,12 @@ def remember(notebook: str, choice: SavedModel) -> None:
     """
     if choice.api_base and address(choice.api_base) != choice.api_base:
         raise SessionError("its address holds a key, and keys are written to no file")
-    path = _file(notebook)
+    path = model_file(notebook)
     try:
         calls.make_folder(path.parent)
         write_whole(path, json.dumps({"notebook": notebook, **asdict(choice)}).encode())
     except OSError as error:
         raise SessionError(f"{path} cannot be written ({error})") from None
-
-
-def _file(notebook: str) -> Path:
-    """The file of a notebook: its path may have characters that no file name has."""
-    name = hashlib.sha256(notebook.encode("utf-8", "replace")).hexdigest()[:32] if notebook else ""
-    return platformdirs.user_data_path("lmc-jupyter") / "models" / f"{name or 'all'}.json"
 
 
 def _read(path: Path) -> SavedModel | None:

@@ -26,7 +26,6 @@ from traitlets import (
 from traitlets.config import Config, SingletonConfigurable
 
 from lmc_jupyter.errors import LMCError, SessionError
-from lmc_jupyter.keys import Secret, hide
 from lmc_jupyter.turn.options import NAMES, Options, agents_level, context_level
 
 _OF_TRAIT = re.compile(r"The (?:value of the )?'(\w+)' trait of an? LMC instance")
@@ -39,6 +38,8 @@ OF_MODEL = frozenset({"vision", "tools", "transcription_model"})
 
 def _is_plain(value: object) -> bool:
     """Whether JSON holds it, and no key is in it."""
+    from lmc_jupyter.keys import Secret
+
     if isinstance(value, Secret):
         return False
     if isinstance(value, dict):
@@ -46,6 +47,14 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return all(map(_is_plain, value))
     return value is None or isinstance(value, (str, int, float))
+
+
+def _hide(options: dict[str, Any]) -> dict[str, Any]:
+    if not options:
+        return options
+    from lmc_jupyter.keys import hide  # at the first option
+
+    return hide(options)
 
 
 def _most_dollars(default: float | None, of: str) -> Any:
@@ -187,7 +196,7 @@ class LMC(SingletonConfigurable):
     @validate("options")
     def _no_key_is_shown(self, proposal: dict[str, Any]) -> dict[str, Any]:
         """A key belongs in the environment; where one is given here, `%config` must not show it."""
-        return hide(proposal["value"])
+        return _hide(proposal["value"])
 
     def update_config(self, config: Config) -> None:
         """Take these values, as `%config` gives them; one that is refused leaves nothing behind.
@@ -219,7 +228,7 @@ class LMC(SingletonConfigurable):
         for config in (self.config, *shells):
             section = config.get("LMC")
             if section is not None and isinstance(section.get("options"), dict):
-                section["options"] = hide(section["options"])
+                section["options"] = _hide(section["options"])
 
     def model_options(self) -> dict[str, Any]:
         """The options of the model: `options`, and each setting of the model that was set."""

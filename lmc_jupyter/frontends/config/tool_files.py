@@ -14,19 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import platformdirs
-
 from lmc_jupyter.content import shorten
 from lmc_jupyter.content.folder_file import read_file
 from lmc_jupyter.errors import ComputerError, FormatError, SessionError
 from lmc_jupyter.frontends.config.answers import Answers
+from lmc_jupyter.frontends.config.traces import TOOLS, own_tools
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.tools.catalogue import Server
     from lmc_jupyter.computer.tools.config import ServerConfig
-
-NAMES = ("mcp.json", ".mcp.json")
-"""Of a folder's file; the first that is there counts."""
 
 MAX_BYTES = 100_000
 """Of an mcp.json."""
@@ -48,11 +44,6 @@ class _File:
     digest: str
     servers: tuple[ServerConfig, ...]
     mistakes: tuple[str, ...]
-
-
-def own_path() -> Path:
-    """Where the person's own file is; it need not be there."""
-    return platformdirs.user_config_path("lmc-jupyter") / "mcp.json"
 
 
 class ToolFiles:
@@ -169,7 +160,7 @@ class ToolFiles:
                 lines.append(f"    … and {left:,} more: `%lmc tools {server.name}`")
         if not lines:
             return (
-                f"There is no MCP server. Put an mcp.json into {own_path().parent}, such as "
+                f"There is no MCP server. Put an mcp.json into {own_tools().parent}, such as "
                 '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}, then '
                 "run `%lmc tools`."
             )
@@ -187,7 +178,8 @@ class ToolFiles:
         here = self._here()
         if here is None:
             raise SessionError(
-                f"there is no mcp.json in {self._folder or 'this folder'}: your own is {own_path()}"
+                f"there is no mcp.json in {self._folder or 'this folder'}: your own is "
+                f"{own_tools()}"
             )
         if yes and self._shown != here.digest and _ANSWERS.of(here.path, here.digest) != "yes":
             text = "\n".join(self._ask())
@@ -223,13 +215,13 @@ class ToolFiles:
         return lines
 
     def _own(self) -> _File | None:
-        return _read(own_path())
+        return _read(own_tools())
 
     def _here(self) -> _File | None:
-        for name in NAMES if self._folder is not None else ():
+        for name in TOOLS if self._folder is not None else ():
             path = self._folder / name  # type: ignore[operator]
             if (file := _read(path, self._folder)) is not None:
-                return None if path == own_path() else _offerable(file)
+                return None if path == own_tools() else _offerable(file)
         return None
 
 
@@ -239,7 +231,7 @@ def _offerable(file: _File) -> _File:
     mistakes = [
         f"{file.path}: the command of the server {each.name!r} has {len(each.shown):,} characters, "
         f"and at most {MAX_OFFER:,} are offered, so it is not started: put it into a script, or "
-        f"the server into {own_path()}."
+        f"the server into {own_tools()}."
         for each in long
     ]
     servers = tuple(each for each in file.servers if each not in long)

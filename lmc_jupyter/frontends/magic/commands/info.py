@@ -16,7 +16,6 @@ from traitlets import TraitError
 
 from lmc_jupyter.content import shorten
 from lmc_jupyter.context.parts import text_of
-from lmc_jupyter.context.question import LEVELS
 from lmc_jupyter.context.question import describe as describe_parts
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.magic.commands import model
@@ -31,6 +30,7 @@ from lmc_jupyter.frontends.magic.commands.table import (
     command,
     find,
 )
+from lmc_jupyter.turn.options import LEVELS
 
 MOST_OF_A_VALUE = 300
 """Characters of a setting's value that are shown."""

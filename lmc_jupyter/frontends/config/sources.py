@@ -1,0 +1,100 @@
+"""Where the settings of a kernel come from beside its configuration: the chosen profile, `lmc.yaml`
+in the working directory, and the model that was chosen in this notebook or for all.
+
+One rule: a file of a folder makes settings stricter, and nothing else; the person reads which.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lmc_jupyter.errors import LMCError, SessionError
+from lmc_jupyter.frontends.config import profiles, saved_model
+from lmc_jupyter.frontends.config.settings import LMC
+
+
+def begin(settings: LMC, notebook: str) -> list[str]:
+    """Apply them all; returns sentences for the person on where the settings come from.
+
+    Parameters
+    ----------
+    notebook : its path; "" where it is not known
+    """
+    return _begin_with_profiles(settings) + _begin_with_the_chosen_model(settings, notebook)
+
+
+def _begin_with_profiles(settings: LMC) -> list[str]:
+    """Apply the chosen profile, then that of the working directory; returns remarks on both."""
+    lines: list[str] = []
+    if settings.profile is not None:
+        what = f"the profile {settings.profile!r}"
+        try:
+            values, problems = profiles.read_profile(settings.profile)
+            if problems:
+                lines.append(
+                    f"{profiles.name_problems(what, problems)} {_only_stricter(settings, values)}"
+                )
+            else:
+                profiles.apply(settings, values)
+        except LMCError as error:
+            lines.append(f"{error}.")
+    what = f"{profiles.IN_FOLDER} in this folder"
+    try:
+        found = profiles.of_folder(Path.cwd())
+        if found is None:
+            return lines
+        values, problems = found
+        if problems:
+            lines.append(profiles.name_problems(what, problems))
+        changes, beyond = _make_stricter(settings, values)
+    except (LMCError, OSError) as error:
+        return [*lines, f"{error}."]
+    line = (
+        f"{what} makes these settings stricter: {', '.join(changes)}."
+        if changes
+        else f"{what} changes nothing."
+    )
+    if beyond:
+        line += f" Ignored (a folder can only make settings stricter): {', '.join(beyond)}."
+    return [*lines, line]
+
+
+def _make_stricter(settings: LMC, values: profiles.Values) -> tuple[profiles.Values, list[str]]:
+    """Apply what makes the settings stricter; returns it, and the names of the others."""
+    current = {name: getattr(settings, name) for name in settings.trait_names(config=True)}
+    changes, beyond = profiles.stricter(current, values)
+    profiles.apply(settings, changes)
+    return changes, beyond
+
+
+def _only_stricter(settings: LMC, values: profiles.Values) -> str:
+    """Apply what of a profile with mistakes makes the settings stricter; a sentence on it."""
+    changes, _ = _make_stricter(settings, values)
+    if not changes:
+        return "None of its settings apply."
+    return f"Of its settings only those apply that make yours stricter: {', '.join(changes)}."
+
+
+def _begin_with_the_chosen_model(settings: LMC, notebook: str) -> list[str]:
+    """Take the model that the person chose for this notebook, else the one for all of theirs.
+
+    What a configuration or a variable of the environment says comes before the one for all.
+    """
+    where = "for this notebook"
+    try:
+        choice = saved_model.of_notebook(notebook)
+        if choice is None and settings.model is None and not os.environ.get("LMC_MODEL"):
+            choice, where = saved_model.of_all(), "for all notebooks"
+    except SessionError as error:
+        return [f"{error}: choose it again with `%lmc model NAME`."]
+    if choice is None:
+        return []
+    try:
+        settings.take_saved(choice.settings)
+    except SessionError as error:
+        return [f"{error}: choose it again with `%lmc model NAME`."]
+    if (choice.model, choice.api_base) == (settings.model, settings.api_base):
+        return []
+    settings.model, settings.api_base = choice.model, choice.api_base
+    return [f"Model: {choice.model} (remembered {where})."]

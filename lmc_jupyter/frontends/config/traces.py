@@ -1,0 +1,69 @@
+"""Whether something of before counts in a kernel: a file of its folder, a chosen model, a setting
+of the session, a conversation. Where nothing does, loading the extension imports next to nothing.
+
+One rule: it looks whether files are there, and reads none. The names of these files stand here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import platformdirs
+
+from lmc_jupyter.conversation.of_kernel import conversation_file
+from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.turn.options import NAMES
+
+IN_FOLDER = "lmc.yaml"
+"""The settings of a working directory."""
+
+INSTRUCTIONS = "AGENTS.md"
+"""The instructions of a notebook's folder, or of one above it."""
+
+TOOLS = ("mcp.json", ".mcp.json")
+"""The tools of a notebook's folder."""
+
+
+_OF_SESSION = ("profile", *NAMES)
+"""Settings whose value may be refused, which the person reads as the extension is loaded."""
+
+
+def has_traces(
+    settings: LMC, folder: Path | None, notebook: str, connection_file: str | None
+) -> bool:
+    """Whether there is such a thing.
+
+    Parameters
+    ----------
+    folder : of the notebook; None where it is not there
+    notebook : its path; "" where it is not known
+    connection_file : of the kernel; None where it has none
+    """
+    if any(getattr(settings, name) != settings.trait_defaults(name) for name in _OF_SESSION):
+        return True
+    files = [own_tools(), model_file("")]
+    if notebook:
+        files.append(model_file(notebook))
+    if connection_file is not None:
+        files.append(conversation_file(connection_file))
+    if folder is not None:
+        files += [folder / name for name in TOOLS]
+        files += [each / INSTRUCTIONS for each in (folder, *folder.parents)]
+    try:
+        return any(file.exists() for file in [*files, Path.cwd() / IN_FOLDER])
+    except OSError:  # a folder that is gone, or that may not be read: what reads it says so
+        return True
+
+
+def own_tools() -> Path:
+    """The person's own file of tools."""
+    return platformdirs.user_config_path("lmc-jupyter") / TOOLS[0]
+
+
+def model_file(notebook: str) -> Path:
+    """The file of the model that was chosen in this notebook, or with "" for all: the path of a
+    notebook may have characters that no file name has.
+    """
+    name = hashlib.sha256(notebook.encode("utf-8", "replace")).hexdigest()[:32] if notebook else ""
+    return platformdirs.user_data_path("lmc-jupyter") / "models" / f"{name or 'all'}.json"
