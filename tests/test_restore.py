@@ -258,7 +258,7 @@ def test_the_record_of_a_cell_has_a_line_of_them(session):
     )
     session.auto_run = True
     play(session.ask("Go."), CellView(session, page))
-    assert '<code class="new">+ &lt;b&gt;</code><code class="changed">~ x</code>' in page.html()
+    assert '<code class="new">+ &lt;b&gt;</code> <code class="changed">~ x</code>' in page.html()
     assert '<code class="removed">- numbers</code>' in page.html()
     assert "%lmc restore" in page.html()
     assert "names: + <b>  ~ x  - numbers" in page.plain()

@@ -100,6 +100,22 @@ def test_loading_imports_neither_litellm_nor_anywidget(code: str) -> None:
         assert heavy not in loaded, f"{heavy} is imported too early"
 
 
+LOAD = (
+    "from IPython.core.interactiveshell import InteractiveShell\n"
+    "InteractiveShell.instance().run_line_magic('load_ext', 'lmc_jupyter')\n"
+)
+
+
+def test_loading_registers_and_the_rest_comes_with_the_first_use(tmp_path, monkeypatch) -> None:
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.delenv("LMC_MODEL", raising=False)
+    ours = [name for name in loaded_after(LOAD) if name.startswith("lmc_jupyter")]
+    assert len(ours) <= 27, sorted(ours)  # a ceiling: it may only fall
+    used = f"{LOAD}InteractiveShell.instance().run_line_magic('lmc', '')"
+    assert "lmc_jupyter.session" in loaded_after(used) - {*ours}
+
+
 def test_the_protocol_core_imports_nothing_outside_the_standard_library() -> None:
     loaded = loaded_after("import lmc_jupyter.agent")
     assert "lmc_jupyter.agent" in loaded

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmc_jupyter import current_session
-from lmc_jupyter.turn.options import LEVELS
 from lmc_jupyter.errors import FormatError, LMCError
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.lmc import canonical
-from lmc_jupyter.turn.options import AGENTS
+from lmc_jupyter.turn.options import AGENTS, LEVELS
 
 ROOT = Path(__file__).parents[2]
 

@@ -135,7 +135,7 @@ def test_in_a_cell_a_line_of_them_stays_and_the_magic_takes_them_back(lab, panel
         if each["msg_type"] in ("display_data", "update_display_data")
     ]
     drawn = [bundle for bundle in bundles if 'class="lmc-names"' in bundle.get("text/html", "")]
-    assert '<code class="new">+ y</code><code class="changed">~ x</code>' in drawn[-1]["text/html"]
+    assert '<code class="new">+ y</code> <code class="changed">~ x</code>' in drawn[-1]["text/html"]
     assert "names: + y  ~ x  - gone" in drawn[-1]["text/plain"]
     panel.until(lambda: [each and each["new"] for each in names(panel)] == [["y"]], "the names")
     back = lab.start("%lmc restore")
