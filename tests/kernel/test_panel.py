@@ -474,8 +474,8 @@ def test_the_embedded_model_is_fetched_only_when_it_is_chosen_twice(lab, panel):
     lab.run(
         "from lmc_jupyter.models import weights\nkept = weights.locate, weights.fetch\n"
         "from lmc_jupyter.models.local import process\n"
-        "runtime = process.has_runtime, process.runtime\n"
-        "process.has_runtime = process.runtime = lambda: True\n"  # not in each environment
+        "runtime = weights.has_runtime, process.runtime\n"
+        "weights.has_runtime = process.runtime = lambda: True\n"  # not in each environment
         "fetched = []\nweights.locate = lambda *_: None\n"
         "def fetch(name, notify):\n    notify('so far: 50 %')\n    fetched.append(name)\n"
         "weights.fetch = fetch"
@@ -489,7 +489,7 @@ def test_the_embedded_model_is_fetched_only_when_it_is_chosen_twice(lab, panel):
     assert lab.value("fetched") == []
     assert "Qwen2.5-Coder 0.5B" in panel.value("choose", model="local")
     assert len(lab.value("fetched")) == 1
-    lab.run("weights.locate, weights.fetch = kept; process.has_runtime, process.runtime = runtime")
+    lab.run("weights.locate, weights.fetch = kept; weights.has_runtime, process.runtime = runtime")
 
 
 def test_commands_answer_as_in_a_cell_and_wrong_ones_say_so(lab, panel):

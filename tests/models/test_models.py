@@ -15,12 +15,10 @@ from model_server import ModelServer
 from scripted import ScriptedModel
 
 from lmc_jupyter.frontends.panel.requests import settings
-from lmc_jupyter.models import Offer, describe_missing, find_offers, get_model
+from lmc_jupyter.models import Offer, describe_missing, find_offers, get_model, weights
 from lmc_jupyter.models.litellm import LiteLLMModel, catalogue
-from lmc_jupyter.models.local import process
-from lmc_jupyter.models.local.model import DEFAULT
 from lmc_jupyter.models.offers import KEYS, close_offers
-from lmc_jupyter.models.weights import get_weights
+from lmc_jupyter.models.weights import DEFAULT, get_weights
 from lmc_jupyter.session import Session
 
 
@@ -219,7 +217,7 @@ def test_a_runtime_that_is_missing_is_installed_first(
 ) -> None:
     monkeypatch.setenv("LMC_CACHE", str(tmp_path))
     monkeypatch.delenv("LMC_MODEL", raising=False)
-    monkeypatch.setattr(process, "has_runtime", lambda: False)
+    monkeypatch.setattr(weights, "has_runtime", lambda: False)
     assert "`%pip install 'lmc-jupyter[local]'`, then `%lmc model local`" in describe_missing()
 
 

@@ -30,8 +30,6 @@ from lmc_jupyter.models.local.turns import GAP, Turn, read
 from lmc_jupyter.models.request import Record, Request
 from lmc_jupyter.models.values import Delta, Usage
 
-DEFAULT = "qwen2.5-coder-0.5b"
-
 CODE_TOKENS = 400
 ANSWER_TOKENS = 90
 TALK_TOKENS = 300
@@ -81,7 +79,7 @@ class LocalModel:
     reads_notebook = False
     """It gets only the cell that a question points at: more would confuse it."""
 
-    def __init__(self, name: str = DEFAULT, **options: Any) -> None:
+    def __init__(self, name: str = weights.DEFAULT, **options: Any) -> None:
         self.name = name.removeprefix("local/")
         self.options = {key: value for key, value in options.items() if key not in _OF_OTHERS}
         self._brief: Callable[[], Brief] = Brief

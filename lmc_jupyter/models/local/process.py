@@ -196,11 +196,6 @@ class _Run:
             self._log.extend(lines)
 
 
-def has_runtime() -> bool:
-    """Whether the runtime of the embedded model is installed."""
-    return importlib.util.find_spec("xllamacpp") is not None
-
-
 def runtime() -> str:
     """The folder of xllamacpp, which this process never imports."""
     spec = importlib.util.find_spec("xllamacpp")
