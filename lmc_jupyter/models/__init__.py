@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.errors import ModelError
-from lmc_jupyter.models.brief import Model
 from lmc_jupyter.models.offers import Offer, close_offers, find_offers, offers_by_key
+
+if TYPE_CHECKING:
+    from lmc_jupyter.models.brief import Model
 
 __all__ = [
     "Offer",

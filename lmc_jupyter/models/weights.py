@@ -21,12 +21,14 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 import platformdirs
 
 from lmc_jupyter.errors import ModelError
-from lmc_jupyter.models.brief import Notify
+
+if TYPE_CHECKING:
+    from lmc_jupyter.models.brief import Notify
 
 DEFAULT = "qwen2.5-coder-0.5b"
 """The embedded model that answers where none is named."""
@@ -217,7 +219,7 @@ def _fetch(weights: Weights, folder: Path, notify: Notify) -> Path:
     )
 
 
-Source = Callable[[Weights, Path, Notify], Iterator[bytes]]
+Source: TypeAlias = "Callable[[Weights, Path, Notify], Iterator[bytes]]"
 """Yields the whole file's bytes in order; may use the folder, which is removed afterwards."""
 
 
