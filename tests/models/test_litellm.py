@@ -45,6 +45,7 @@ from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import Offer, request, suggest
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.litellm import Limits, LiteLLMModel, completion, worker_process
+from lmc_jupyter.models.openai import Exchanges
 from lmc_jupyter.models.request import Request
 from lmc_jupyter.stream import Assembler, delimit
 
@@ -296,6 +297,24 @@ def test_a_fence_in_the_words_of_a_model_that_has_called_the_tool_is_only_shown(
             Message("assistant", "message", content=words),
             Message("user", "message", content="Again?"),
         ]
+    assert sent_tools(model_server) == [True, True, True]
+
+
+def test_a_model_that_has_called_the_tool_keeps_its_tools_in_the_next_conversation(
+    model_server: ModelServer,
+) -> None:
+    model_server.turns = [Turn(tool("python", "1 + 1"))]
+    model = model_at(model_server)
+
+    def ask_anew() -> Any:
+        conversation = Brief(exchanges=Exchanges(), languages={"python": ()})
+        return read(model.with_brief(lambda: conversation, lambda _: None).respond(ask()))
+
+    assert ask_anew()[0] == [("code", "python", "1 + 1")]
+    model_server.turns = [Turn(text(FENCED))]
+    for _ in range(2):
+        ((kind, _, words),), error = ask_anew()
+        assert (kind, words, error) == ("message", FENCED.strip(), None)
     assert sent_tools(model_server) == [True, True, True]
 
 

@@ -213,6 +213,30 @@ def test_a_thought_with_a_key_in_it_does_not_go_back(monkeypatch: pytest.MonkeyP
     assert chat[2]["tool_calls"]
 
 
+def as_one_text(sent: Sent) -> str:
+    """The request so far; what is added to a message is added to its end."""
+    parts: list[str] = []
+    for message in [*sent.system, *sent.chat]:
+        content = message["content"]
+        texts = [content] if isinstance(content, str) else content or []
+        parts += [message["role"], *(each if isinstance(each, str) else
+                  each.get("text") or json.dumps(each) for each in texts)]  # fmt: skip
+        parts += [json.dumps(each) for each in message.get("tool_calls", ())]
+    return "\n".join(parts)
+
+
+def test_the_first_request_to_another_model_says_so() -> None:
+    exchanges = Exchanges()
+    messages = [user("Begin.")]
+    for model, reason in (("a", ""), ("b", "another model answers")):
+        sent = exchanges.of(model, None)
+        sent.request(messages, Brief(), Abilities(tools=True, vision=False))
+        assert sent.reason == reason
+        messages += [says("Words."), user("More.")]
+        sent.request(messages, Brief(), Abilities(tools=True, vision=False))
+        assert sent.reason == ""
+
+
 MESSAGES = st.sampled_from(["user", "says", "code", "out", "image", "edited", "declined"])
 
 
@@ -229,8 +253,10 @@ def test_any_conversation_only_grows_and_is_acceptable(steps: list[tuple[str, bo
         }[kind]  # fmt: skip
         talk.messages.append(make())
         if sends and kind in ("user", "out"):
+            before = as_one_text(talk.sent)
             talk.sent.request(talk.messages, talk.brief, talk.abilities)
             assert_acceptable([*talk.sent.system, *talk.sent.chat])
+            assert talk.sent.reason or as_one_text(talk.sent).startswith(before)
 
 
 # A reply, put together ----------------------------------------------------------------------------

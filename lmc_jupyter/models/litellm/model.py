@@ -119,6 +119,7 @@ class LiteLLMModel:
         # one of each for all that `with_brief` makes of this model
         self._last: list[Usage] = []
         self._toolless: set[str] = set()
+        self._with_calls: set[str | None] = set()  # addresses where the model has called a tool
         """Addresses where it takes no tools."""
         self._exchanges = Exchanges()
         self._window = ContextWindow(name, context_window, self._options, self._ask_window)
@@ -267,7 +268,8 @@ class LiteLLMModel:
             **request,
         )
         # who has called the tool here only shows the fences in its words
-        fences = not (abilities.tools and sent.has_calls)
+        has_called = sent.has_calls or base in self._with_calls
+        fences = not (abilities.tools and has_called)
         reply, message = Reply(brief.languages, fences=fences), ProviderMessage()
         blocks = has_calls = has_mistake = False
         try:
@@ -280,11 +282,12 @@ class LiteLLMModel:
                     yield chunk
                 for call in delta.calls:
                     has_calls = True
+                    self._with_calls.add(base)
                     yield from reply.tool(call.index, call.id, call.name, call.arguments)
                 if delta.usage is not None:
                     self._last[:] = [delta.usage]
             yield from reply.end()
-            if base and abilities.tools and blocks and not has_calls:
+            if base and abilities.tools and blocks and not (has_calls or has_called):
                 # a server that ignores tools may drop their results too
                 self._toolless.add(base)
         except LMCError as error:

@@ -376,7 +376,9 @@ class Exchanges:
         """The one of this model at this address; `None` is its provider's own."""
         to = f"{model} at {address}" if address else model
         if to not in self._sent:
-            self._sent[to] = Sent(partial(self._tell_of, to))
+            is_another = any(each.messages for each in self._sent.values())
+            reason = "another model answers" if is_another else ""
+            self._sent[to] = Sent(partial(self._tell_of, to), reason=reason)
         return self._sent[to]
 
     def begin(self, records: Sequence[Mapping[str, Any]], messages: Sequence[Message]) -> None:
