@@ -211,6 +211,25 @@ def test_a_thought_with_a_key_in_it_does_not_go_back(monkeypatch: pytest.MonkeyP
     chat = talk.ask(code("1"), out("1"))
     assert "thinking_blocks" not in chat[2]
     assert chat[2]["tool_calls"]
+    assert "had a key in them and do not go back" in talk.sent.remark
+    talk.ask(says("Done."), user("And?"))
+    assert talk.sent.remark == ""
+
+
+def test_what_is_set_in_a_talk_counts_for_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-qrstuvwxyzabcdef"
+    talk = Talk(Brief("Be brief.", max_output=2_000), Abilities(tools=True, vision=True))
+    chat = talk.ask(user("Look."), code("1"), out(f"{key} {'x' * 1_500}"), image())
+    assert "data:image" in json.dumps(chat)
+    talk.abilities = Abilities(tools=True, vision=False)
+    talk.brief = Brief("Be brief.", max_output=1_000)
+    monkeypatch.setenv("SOME_API_KEY", key)
+    news = talk.ask(says("So."), user("Again."), code("2"), out(f"{key} {'y' * 1_500}"), image())
+    new = json.dumps(news[len(chat) :])  # what was sent before is as it was: `ask` has looked
+    assert key not in new
+    assert "you cannot see images" in new
+    assert "yyy" in new
+    assert new.count("y") < 1_100
 
 
 def as_one_text(sent: Sent) -> str:
@@ -225,8 +244,11 @@ def as_one_text(sent: Sent) -> str:
     return "\n".join(parts)
 
 
-def test_the_first_request_to_another_model_says_so() -> None:
+@pytest.mark.parametrize("is_known", [True, False])
+def test_the_first_request_to_another_model_says_so(is_known: bool) -> None:
     exchanges = Exchanges()
+    if is_known:  # its window or its names were asked for, and nothing was sent
+        exchanges.of("b", None)
     messages = [user("Begin.")]
     for model, reason in (("a", ""), ("b", "another model answers")):
         sent = exchanges.of(model, None)

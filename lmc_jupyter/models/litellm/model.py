@@ -119,8 +119,9 @@ class LiteLLMModel:
         # one of each for all that `with_brief` makes of this model
         self._last: list[Usage] = []
         self._toolless: set[str] = set()
-        self._with_calls: set[str | None] = set()  # addresses where the model has called a tool
         """Addresses where it takes no tools."""
+        self._with_calls: set[str | None] = set()
+        """Addresses where it has called one."""
         self._exchanges = Exchanges()
         self._window = ContextWindow(name, context_window, self._options, self._ask_window)
 
@@ -316,11 +317,12 @@ class LiteLLMModel:
         return {}
 
     def _describe(self, sent: Sent) -> str:
-        """Sentences for the person on the PDFs that go as their text."""
+        """Sentences for the person on the PDFs that go as their text, and on what is lacking."""
         pdfs = [f"{name!r:.80} is {how}." for name, how in sent.pdfs]
         for each in pdfs:
             self._notify(each)
-        return " ".join(each for each in pdfs if not each.endswith(f"{AS_FILE}."))
+        texts = [each for each in pdfs if not each.endswith(f"{AS_FILE}.")]
+        return " ".join([*texts, *filter(None, [sent.remark])])
 
     def _load(self) -> None:
         """Wait for LiteLLM's facts on the model: that takes seconds the first time."""

@@ -94,6 +94,8 @@ class Sent:
     cut: budget.Cut | None = None
     reason: str = ""
     pdfs: list[tuple[str, str]] = field(default_factory=list)
+    remark: str = ""
+    """What the last request lacks of the reply before it, as a sentence; "" for nothing."""
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Names this list to a provider's cache."""
     has_calls: bool = False
@@ -104,6 +106,7 @@ class Sent:
     _abilities: Abilities | None = None
     _count: int = 0
     _reply: dict[str, Any] | None = None
+    _loss: str = ""
     _marks: list[_Mark] = field(default_factory=list)
 
     def request(
@@ -132,7 +135,7 @@ class Sent:
         abilities: Abilities,
         selection: budget.Selection | None,
     ) -> list[dict[str, Any]]:
-        self.pdfs = []
+        self.pdfs, self.remark, self._loss = [], self._loss, ""
         if self._abilities is not None:  # else it was renewed since, and says why
             self.reason = ""
         cut = None if selection is None else selection.cut
@@ -176,6 +179,7 @@ class Sent:
         thoughts = json.dumps({key: reply[key] for key in THOUGHTS if key in reply})
         if redactor.text(thoughts) != thoughts:  # a signature holds for the whole of a thought
             reply = without_thoughts(reply)
+            self._loss = "The thoughts of the last reply had a key in them and do not go back."
         if isinstance(reply.get("content"), str):
             reply["content"] = redactor.text(reply["content"])
         for call in reply.get("tool_calls", ()):
@@ -376,10 +380,11 @@ class Exchanges:
         """The one of this model at this address; `None` is its provider's own."""
         to = f"{model} at {address}" if address else model
         if to not in self._sent:
-            is_another = any(each.messages for each in self._sent.values())
-            reason = "another model answers" if is_another else ""
-            self._sent[to] = Sent(partial(self._tell_of, to), reason=reason)
-        return self._sent[to]
+            self._sent[to] = Sent(partial(self._tell_of, to))
+        sent = self._sent[to]
+        if not sent.system and any(each.system for each in self._sent.values()):
+            sent.reason = "another model answers"
+        return sent
 
     def begin(self, records: Sequence[Mapping[str, Any]], messages: Sequence[Message]) -> None:
         """Go on with another conversation.
