@@ -355,11 +355,6 @@ class Responses(Wire):
     """OpenAI's Responses interface for who keeps nothing there: reasoning comes encrypted, and each
     call goes back behind the reasoning that it came with."""
 
-    def __init__(self, steps: list[Step]) -> None:
-        super().__init__(steps)
-        self.unended: set[str] = set()
-        """Ids of calls in replies without an end: LiteLLM has told nothing of their reasoning."""
-
     def refuse(self, body: dict[str, Any]) -> str:
         if body.get("store") is not False or body.get("previous_response_id"):
             return "Store must be set to false, and no previous response can be used."
@@ -403,8 +398,6 @@ class Responses(Wire):
         if not own:  # it is of another model
             return ""
         if call["call_id"] not in own:
-            if own.keys() <= self.unended:  # it was written anew
-                return ""
             return f"No function call {call['call_id']} was made."
         thought, id_ = own[call["call_id"]]
         outputs = [n for n, each in enumerate(items[:at]) if each["type"] == "function_call_output"]
@@ -433,8 +426,6 @@ class Responses(Wire):
             made = {"type": "function_call", "id": f"fc_{id_}", "call_id": f"call_x{id_}"}
             name, arguments = call_of(code)
             items.append({**made, "name": name, "arguments": json.dumps(arguments)})
-            if count in self.lacks_end:
-                self.unended.add(made["call_id"])
         is_broken = self.count in self.breaks
         self.replies.append(items)  # LiteLLM has the reasoning of a reply at its end
         self.thoughts.append("" if is_broken else thought["encrypted_content"])
