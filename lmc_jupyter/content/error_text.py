@@ -14,7 +14,6 @@ import traceback
 from types import FrameType, TracebackType
 
 from lmc_jupyter.content import shorten
-from lmc_jupyter.content.near_names import hints
 
 MAX_FRAMES = 6
 MAX_CAUSES = 3
@@ -67,6 +66,8 @@ def short(error: BaseException, filename: str) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "KeyboardInterrupt\n"
     text = _one(error, filename)
+    from lmc_jupyter.content.near_names import hints  # at the first error
+
     more = "" if _SUGGESTION in text else hints(error)
     return f"{text}{_cause(error)}{more}"
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from lmc_jupyter.content import columns as column_text
 from lmc_jupyter.content import shorten
 
 MAX_COLUMNS = 12  # of which the first rows are given
@@ -144,11 +143,13 @@ def _side(side: Any) -> int | str:
 
 def describe(name: str, value: Any) -> str:
     """One line: `df: DataFrame, 4 rows, columns a (int64), b (object)`."""
+    from lmc_jupyter.content import columns  # at the first question
+
     kind = type(value)
     text = f"{name}: {_type_text(value, kind)}"
-    if column_text.read(text) is None:
+    if columns.read(text) is None:
         return shorten.line(text, MAX_LINE)
-    return column_text.fit(text, MAX_FRAME)
+    return columns.fit(text, MAX_FRAME)
 
 
 def _type_text(value: Any, kind: type) -> str:
@@ -215,9 +216,11 @@ def _rows(count: Any) -> str:
 
 
 def _columns(value: Any, columns: Any) -> str:
+    from lmc_jupyter.content.columns import of_frame
+
     more = max(0, len(columns) - MAX_READ)
     dtypes = islice(getattr(value, "dtypes", ()), MAX_READ)
-    return column_text.of_frame(islice(columns, MAX_READ), dtypes, more)
+    return of_frame(islice(columns, MAX_READ), dtypes, more)
 
 
 def _arguments(function: types.FunctionType) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,3 +55,16 @@ def test_the_conversation_of_a_kernel_that_was_restarted_is_one(folder: Path) ->
 @pytest.mark.parametrize("settings", [{"deny": ["shell"]}, {"auto_run": True}, {"max_turns": 3}])
 def test_a_setting_of_the_session_is_one(folder: Path, settings: dict[str, object]) -> None:
     assert has_traces(LMC(**settings), folder, NOTEBOOK, None)
+
+
+def test_the_folder_is_that_of_the_load_whatever_directory_the_person_goes_to(
+    folder: Path, shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.run_line_magic("load_ext", "lmc_jupyter")
+    try:
+        (elsewhere := folder / "elsewhere").mkdir()
+        (elsewhere / "mcp.json").write_text('{"mcpServers": {"theirs": {"command": "x"}}}')
+        monkeypatch.chdir(elsewhere)
+        assert shell.magics_manager.registry["LMCMagics"].tool_files.offer_once() == ""
+    finally:
+        shell.run_line_magic("unload_ext", "lmc_jupyter")

@@ -27,7 +27,6 @@ from traitlets import TraitError
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.frontends.config.traces import has_traces
-from lmc_jupyter.frontends.magic.current import current_session
 from lmc_jupyter.kernel.cells import Cells
 from lmc_jupyter.kernel.control import Sender, listen
 from lmc_jupyter.kernel.document import Document
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from lmc_jupyter.frontends.magic.commands import Commands
     from lmc_jupyter.session import Session
 
-__all__ = ["LMCMagics", "current_session"]
+__all__ = ["LMCMagics"]
 
 
 @magics_class
@@ -66,6 +65,7 @@ class LMCMagics(Magics):
         """Sentences for the person on where this kernel's settings come from."""
         self.cells = Cells(shell)
         self.document = Document(shell)
+        self._folder = _folder_of(shell)  # whatever directory the person goes to
         self._lines = Lines(shell, self._complete)
         self._making = threading.RLock()
         self._magic: CellMagic | None = None
@@ -73,7 +73,7 @@ class LMCMagics(Magics):
         self._shut_door: Callable[[], None] = lambda: None
         try:
             notebook, connection = notebook_path(shell), connection_file(kernel_of(shell))
-            if has_traces(self.settings, _folder_of(shell), notebook, connection):
+            if has_traces(self.settings, self._folder, notebook, connection):
                 self._begin(notebook)
         except BaseException:  # such as a mistyped language: it can be set right, and loaded then
             self._close_parts()
@@ -96,7 +96,7 @@ class LMCMagics(Magics):
             if self._magic is None:
                 from lmc_jupyter.frontends.magic.cell_magic import CellMagic
 
-                self._magic = CellMagic(self, self._shell, _folder_of(self._shell))
+                self._magic = CellMagic(self, self._shell, self._folder)
             return self._magic
 
     @property
