@@ -18,7 +18,16 @@ from lmc_jupyter.computer.effects import value as values
 from lmc_jupyter.computer.effects.shell import add_shell, shell_object
 from lmc_jupyter.computer.effects.sql import sql_effects
 from lmc_jupyter.computer.effects.tables import HONEST, module_in
-from lmc_jupyter.computer.effects.value import NOTHING, OWN, THEIRS, UNKNOWN, Value, mix, source
+from lmc_jupyter.computer.effects.value import (
+    NOTHING,
+    OWN,
+    THEIRS,
+    UNKNOWN,
+    Value,
+    library_of,
+    mix,
+    source,
+)
 from lmc_jupyter.computer.tools.namespace import PATH as TOOLS
 from lmc_jupyter.content.effect import EffectKind
 
@@ -222,7 +231,7 @@ def _special(walk: Walk, it: Call) -> Value | None:
 def _is_harmless(it: Call) -> bool:
     """Whether the tables know it as harmless, or its arguments make it so."""
     place, kind = it.place, it.me.value.kind if it.me else "?"
-    if kind == OWN or "open" in kind or tables.is_harmless(place):
+    if kind == OWN or tables.is_harmless(place) or ("open" in kind and "extract" not in place):
         return True
     return it.name in ("eval", "query") and it.me is not None and "@" not in (it.first.text or "@")
 
@@ -350,16 +359,9 @@ def _files(walk: Walk, it: Call) -> bool:
         kind, given, mode = ("opens" if it.name == "open" else "renames"), it.me, 0
     elif it.name in tables.WRITE_METHODS and (it.me is not None or is_honest):
         kind = kind or "writes"
-    elif it.name in tables.FILE_WRITES and it.me is not None:
-        if values.library_of(it.me.value.live) in values.FILES:
-            walk.add("writes", it.function.rpartition(".")[0])
-    elif it.me is not None and it.name in ("extractall", "extract") and not is_honest:
-        given = it.at(it.name == "extract", "path")
-        walk.add("writes", "." if given is None else _shown(given))
-        return True
-    if kind == "temporary":
-        walk.add("writes", "a temporary file")
-    elif kind == "renames":
+    elif it.me and it.name in tables.FILE_WRITES and library_of(it.me.value.live) in values.FILES:
+        walk.add("writes", it.function.rpartition(".")[0])
+    if kind == "renames":
         to = it.at(0, "target") if is_path else it.at(1, "dst")
         _add_file(walk, "renames", given or it.at(0, "src|old"), it, _shown(to))
     elif kind in ("writes", "removes"):

@@ -41,8 +41,6 @@ writes 0: numpy.save numpy.savez numpy.savez_compressed numpy.savetxt shutil.mak
 writes 1: joblib.dump torch.save shutil.copy shutil.copy2 shutil.copyfile shutil.copytree
   shutil.unpack_archive os.symlink os.link urllib.request.urlretrieve
 writes 99: logging.basicConfig
-temporary 0: tempfile.TemporaryDirectory tempfile.TemporaryFile tempfile.mkdtemp tempfile.mkstemp
-  tempfile.NamedTemporaryFile
 removes 0: os.remove os.unlink os.rmdir os.removedirs shutil.rmtree
 renames 0: os.rename os.renames os.replace shutil.move
 opens 0: open io.open codecs.open gzip.open gzip.GzipFile bz2.open bz2.BZ2File lzma.open
@@ -132,7 +130,7 @@ functools operator copy decimal fractions numbers enum dataclasses typing typing
 types heapq bisect array struct hashlib hmac base64 binascii secrets uuid html unicodedata difflib
 pprint contextlib io csv ast inspect traceback warnings logging glob fnmatch stat os.path platform
 locale getpass zlib gzip bz2 lzma zipfile tarfile colorsys zoneinfo queue sched threading asyncio
-concurrent.futures tempfile urllib.parse urllib.error http http.cookies email xml configparser
+concurrent.futures urllib.parse urllib.error http http.cookies email xml configparser
 tomllib argparse getopt optparse graphlib ipaddress keyword token tokenize symtable dis linecache
 weakref contextvars filecmp mimetypes tracemalloc sysconfig codecs pstats importlib.metadata
 importlib.resources encodings plistlib wave reprlib timeit pathlib __future__
@@ -142,7 +140,7 @@ LOUD = re.compile(
     r"types\.(?:FunctionType|CodeType|LambdaType)|io\.open_code|logging\.(?:config|handlers)\."
     r"|operator\.methodcaller|inspect\.(?:currentframe|stack|getmembers_static)|contextlib\.chdir"
     r"|timeit\.(?:timeit|repeat|main|Timer)|tarfile\..*\.add$|xml\.sax"
-    r"|argparse\.FileType|tracemalloc\..*\.dump$"
+    r"|argparse\.FileType|tracemalloc\..*\.dump$|(?:zipfile|tarfile)\..*\.extract"
     r"|threading\.(?:settrace|setprofile|excepthook)|asyncio\.(?:.*subprocess|.*connect)"
 )
 """…and these: they call what they were not given, or more."""

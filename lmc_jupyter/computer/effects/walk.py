@@ -481,8 +481,7 @@ class Walk:
             return known._replace(functions=methods, owner=owner, name=name)
         if owner.kind in (OWN, ""):
             return value
-        text = owner.text if name == "parent" else None
-        return value._replace(kind=calls.result_of(f"{owner.kind}.{name}"), text=text)
+        return value._replace(kind=calls.result_of(f"{owner.kind}.{name}"))
 
     def part(self, owner: Value) -> Value:
         """What is in this; a part of an array is a copy as soon as it has a name."""
@@ -497,10 +496,6 @@ class Walk:
         if owner.kind == "globals()":
             live = self.names.get(index.text or "", values.NOTHING)
             return UNKNOWN if live is values.NOTHING else values.value_of(live, index.text or "")
-        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
-            at = node.slice.value
-            if -len(owner.items) <= at < len(owner.items):
-                return owner.items[at]
         value = self.part(owner)
         if _is_basic(node.slice):
             value = value._replace(roots=value.roots | self._views(value.chain))
