@@ -18,16 +18,7 @@ from lmc_jupyter.computer.effects import value as values
 from lmc_jupyter.computer.effects.shell import add_shell, shell_object
 from lmc_jupyter.computer.effects.sql import sql_effects
 from lmc_jupyter.computer.effects.tables import HONEST, module_in
-from lmc_jupyter.computer.effects.value import (
-    NOTHING,
-    OWN,
-    THEIRS,
-    UNKNOWN,
-    Value,
-    library_of,
-    mix,
-    source,
-)
+from lmc_jupyter.computer.effects.value import NOTHING, OWN, THEIRS, UNKNOWN, Value, mix, source
 from lmc_jupyter.computer.tools.namespace import PATH as TOOLS
 from lmc_jupyter.content.effect import EffectKind
 
@@ -116,20 +107,18 @@ def hand_on(walk: Walk, value: Value, node: ast.expr, given: Value = UNKNOWN) ->
         walk.change(value.roots)
     if value.functions:
         return _run(walk, value, it)
-    is_tool = value.kind.startswith(TOOLS) and "()" not in value.kind
-    if is_tool or value.kind == "globals()":
+    live = values.find(value.kind) if value.is_place else NOTHING
+    is_module = values.is_module(live) or value.kind in HONEST | tables.PURE | tables.MIXED.keys()
+    if (value.is_place and value.kind.startswith(TOOLS)) or value.kind == "globals()":
         walk.add("unknown", source(node), "is handed on: it may call any tool or set any name")
     elif value.kind == THEIRS and type(value.live) in values.FUNCTIONS:
         walk.add("unknown", f"{source(node)}()")
-    elif value.is_place and values.is_module_place(value.kind):
+    elif is_module:
         if not tables.is_harmless(value.kind) or value.kind in tables.MIXED:
             walk.add("unknown", source(node), "is handed on")
-    elif (value.live is not NOTHING and value.kind == THEIRS) or (
-        value.is_place and values.is_data(value.kind)
-    ):
-        return UNKNOWN
-    elif value.kind != "get_ipython" and (value.is_place or value.owner is not None):
-        return call(walk, value, replace(it, args=[]))
+    elif (value.is_place or value.owner is not None) and value.kind != "get_ipython":
+        is_data = live is not NOTHING and not callable(live)  # `math.pi`
+        return UNKNOWN if is_data else call(walk, value, replace(it, args=[]))
     return UNKNOWN
 
 
@@ -154,7 +143,7 @@ def call(walk: Walk, callee: Value, it: Call) -> Value:
             node = node.args[0]  # `getattr(df, "pop")("a")`
         it = replace(it, me=Given(getattr(node, "value", node), owner))
         place = callee.name if owner.kind in (OWN, "") else f"{owner.kind}.{callee.name}"
-    elif callee.is_place and it.args and values.is_class_place(place.rpartition(".")[0]):
+    elif callee.is_place and it.args and isinstance(values.find(place.rpartition(".")[0]), type):
         parent, _, name = place.rpartition(".")  # `Path.unlink(p)`, `list.append(items, 1)`
         me = it.first._replace(kind=f"{parent}()" if it.first.kind == OWN else it.first.kind)
         it = replace(it, args=it.args[1:], me=Given(it.args[0].node, me))
@@ -189,10 +178,7 @@ def _library(walk: Walk, it: Call) -> Value:
     if not found and not _is_harmless(it):
         walk.add("unknown", f"{it.function}()")
         found = owner is None
-    of = it.first if owner is None else owner
-    if it.name in tables.VIEWS and values.is_buffer(of.live):
-        return Value("numpy()", of.here, of.here)
-    return _of_function(walk, it, given, found) if owner is None else _of_method(walk, it, given)
+    return _result(walk, it, given, found)
 
 
 def _special(walk: Walk, it: Call) -> Value | None:
@@ -239,20 +225,26 @@ def _is_harmless(it: Call) -> bool:
 # What it gives ------------------------------------------------------------------------------------
 
 
-def _of_function(walk: Walk, it: Call, given: Value, found: bool) -> Value:
-    place, first = it.place, it.first
+def _result(walk: Walk, it: Call, given: Value, found: bool) -> Value:
+    """What a function of a library, or a method, gives."""
+    place, name, first = it.place, it.name, it.first
+    of = it.me.value if it.me else first
+    element = walk.element(of)
+    if name in tables.VIEWS and values.is_buffer(of.live):
+        return Value("numpy()", of.here, of.here)
+    if place in _SAME_ELEMENTS or (it.me and name in ("values", "items")):
+        return Value("list()", parts=element.reach, items=(element,) * 2, functions=given.functions)
+    if it.me is not None:
+        return _of_method(walk, it, given, of, element)
     if place == "type" and len(it.args) == 1 and first.kind.endswith("()"):
         return Value(first.kind.removesuffix("()"))
     if place in ("next", "min", "max"):
-        return walk.element(first)
-    if place in _SAME_ELEMENTS:
-        element = walk.element(first)
-        return Value("list()", parts=element.reach, items=(element,) * 2, functions=given.functions)
+        return element
     if place in _SAME_TEXT:
         return Value("str()", text=first.text)
     if place in _JOINS and first.text:
         path = posixpath.join(*(each.value.shown(each.node) for each in it.args))
-        return Value(_JOINS[place], text=values.short(path))
+        return Value(_JOINS[place], text=path)
     if place == "copy.deepcopy" or module_in(place, HONEST):
         given = UNKNOWN  # they copy
     if place in ("collections.ChainMap", "vars"):  # they write into the first
@@ -263,17 +255,12 @@ def _of_function(walk: Walk, it: Call, given: Value, found: bool) -> Value:
     return Value(kind, parts=given.reach, text=text, functions=given.functions)
 
 
-def _of_method(walk: Walk, it: Call, given: Value) -> Value:
-    owner = it.me.value if it.me else UNKNOWN
-    name, kind = it.name, owner.kind
-    element = walk.element(owner)
-    if name in ("get", "setdefault"):
-        part = walk.part(owner)
-        default = mix(each.value for each in it.args[1:])
-        return part._replace(kind=element.kind, roots=part.roots | default.reach, chain=frozenset())
-    if name in ("values", "items"):
-        return Value("list()", parts=element.reach, items=(element,) * 2, functions=given.functions)
-    if name == "copy":
+def _of_method(walk: Walk, it: Call, given: Value, owner: Value, element: Value) -> Value:
+    kind = owner.kind
+    if it.name in ("get", "setdefault"):
+        roots = walk.part(owner).roots | mix(each.value for each in it.args[1:]).reach
+        return Value(element.kind, roots, owner.parts, functions=owner.functions)
+    if it.name == "copy":
         return Value(kind, parts=element.roots, functions=owner.functions)
     if module_in(kind, HONEST):
         return Value(result_of(it.place))
@@ -351,7 +338,8 @@ def _files(walk: Walk, it: Call) -> bool:
     """Files that it writes, moves and deletes."""
     kind, index = tables.FILES.get(it.place, ("", 0))
     given, mode = it.at(index, tables.FILE_KEYWORDS), 1
-    is_path = it.me is not None and it.me.value.kind.startswith("pathlib.")
+    me = it.me.value if it.me else UNKNOWN
+    is_path = me.kind.startswith("pathlib.")
     is_honest = bool(module_in(it.place, HONEST))
     if it.me is not None and it.name in tables.PATH_METHODS:
         kind, given = ("removes" if it.name in ("unlink", "rmdir") else "writes"), it.me
@@ -359,7 +347,7 @@ def _files(walk: Walk, it: Call) -> bool:
         kind, given, mode = ("opens" if it.name == "open" else "renames"), it.me, 0
     elif it.name in tables.WRITE_METHODS and (it.me is not None or is_honest):
         kind = kind or "writes"
-    elif it.me and it.name in tables.FILE_WRITES and library_of(it.me.value.live) in values.FILES:
+    elif it.name in tables.FILE_WRITES and values.library_of(me.live) in values.FILES:
         walk.add("writes", it.function.rpartition(".")[0])
     if kind == "renames":
         to = it.at(0, "target") if is_path else it.at(1, "dst")

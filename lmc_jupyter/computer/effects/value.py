@@ -23,7 +23,7 @@ from importlib.machinery import PathFinder
 from itertools import islice
 from pathlib import Path
 from textwrap import indent
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from lmc_jupyter.computer.effects import tables
 from lmc_jupyter.computer.effects.tables import words
@@ -39,10 +39,8 @@ THEIRS = "theirs"
 NOTHING: Any = object()
 MAX_TEXT = 1_000
 """Characters of a text or a path that is known: code may double it in every line."""
-MAX_SOURCE = 60
-"""Characters of an expression that stands for a path or a call."""
-MAX_DESCRIPTION = 60
-"""Characters of what a variable is."""
+MAX_SHOWN = 60
+"""Characters of an expression that stands for a path or a call, and of what a variable is."""
 Roots = frozenset[str]
 _NONE: Roots = frozenset()
 
@@ -99,8 +97,9 @@ class Value(NamedTuple):
         return self.roots | self.parts
 
     def shown(self, node: ast.AST) -> str:
-        """Its text; "{name}" as it is written where that is not known."""
-        return f"{{{source(node)}}}" if self.text is None else self.text
+        """Its text; "{name}" as it is written where that is not known, or too long."""
+        is_known = self.text is not None and len(self.text) <= MAX_TEXT
+        return str(self.text) if is_known else f"{{{source(node)}}}"
 
     def or_else(self, other: Value) -> Value:
         """What is known where it may be this or the other."""
@@ -136,12 +135,7 @@ def mix(each: Iterable[Value]) -> Value:
 
 def source(node: ast.AST) -> str:
     """The expression as it is written, on one line."""
-    return shorten.line(" ".join(ast.unparse(node).split()), MAX_SOURCE)
-
-
-def short(text: str) -> str | None:
-    """The text, where it is not too long to be known."""
-    return text if len(text) <= MAX_TEXT else None
+    return shorten.line(" ".join(ast.unparse(node).split()), MAX_SHOWN)
 
 
 def text_of(value: Any) -> str | None:
@@ -158,12 +152,10 @@ def describe(value: Any) -> str:
         text = f"{text} {size.strip('(),').replace(', ', chr(215))}"
     elif size:
         text = f"{text}, {size.removesuffix('s') if size.startswith('1 ') else size}"
-    return shorten.line(text.strip(), MAX_DESCRIPTION)
+    return shorten.line(text.strip(), MAX_SHOWN)
 
 
 # Scopes -------------------------------------------------------------------------------------------
-
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(eq=False)
@@ -176,12 +168,12 @@ class Scope:
     depth : how many branches and loops its first statement is in
     """
 
-    kind: Literal["module", "function", "class", "comprehension"]
     parent: Scope | None = None
     local: set[str] = field(default_factory=set)
     global_: set[str] = field(default_factory=set)
     known: dict[str, Value] = field(default_factory=dict)
     depth: int = 0
+    is_class: bool = False
 
     def owner(self, name: str) -> Scope:
         """The scope in which this name is found."""
@@ -189,15 +181,8 @@ class Scope:
         is_global = False
         while scope.parent is not None:
             is_global = is_global or name in scope.global_
-            if not is_global and name in scope.local and (scope.kind != "class" or scope is self):
+            if not is_global and name in scope.local and (not scope.is_class or scope is self):
                 return scope
-            scope = scope.parent
-        return scope
-
-    def binder(self) -> Scope:
-        """The scope in which `:=` binds."""
-        scope = self
-        while scope.kind == "comprehension" and scope.parent is not None:
             scope = scope.parent
         return scope
 
@@ -245,7 +230,8 @@ FILES = {"_io", "zipfile", "tarfile", "gzip", "tempfile", "bz2", "lzma"}
 FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 """Types of what is made to be called: handed on, it will be."""
 _LAZY = (types.GeneratorType, types.CoroutineType, map, filter)
-_ITSELF = (type, types.ModuleType, types.FunctionType, types.MethodType, functools.partial)
+INERT = (type, types.ModuleType, *FUNCTIONS)
+"""Types whose objects run no code of the person's before they are called."""
 _own = type.__getattribute__  # a metaclass of theirs may have another
 
 
@@ -258,9 +244,10 @@ def library_of(value: Any) -> str:
     return module_of(type(value))
 
 
-def is_numpy_array(value: Any) -> bool:
-    """Whether slices of it are views."""
-    return library_of(value) == "numpy" and _own(type(value), "__name__") == "ndarray"
+def is_buffer(value: Any) -> bool:
+    """Whether another value, such as a slice, may be a view of it."""
+    kind = type(value)
+    return kind in (bytearray, memoryview, array) or _own(kind, "__name__") == "ndarray"
 
 
 def is_module(value: Any) -> bool:
@@ -282,7 +269,7 @@ def is_changed_by(value: Any, method: str, is_part: bool) -> bool:
     is_part : it is a method of something inside the value
     """
     kind, module = type(value), library_of(value)
-    if namespace.path_of(value) is not None or kind in IMMUTABLE or issubclass(kind, _ITSELF):
+    if namespace.path_of(value) is not None or kind in IMMUTABLE or issubclass(kind, INERT):
         return False
     if module in _METHODS or module in ARRAY_MODULES - {"torch", "tensorflow"}:
         return not is_part and method in _METHODS.get(module, "").split()
@@ -294,17 +281,6 @@ def is_changed_by(value: Any, method: str, is_part: bool) -> bool:
 def is_iterator(value: Any) -> bool:
     """Whether reading it takes from it."""
     return any("__next__" in own for _, own in _classes(type(value)))
-
-
-def is_buffer(value: Any) -> bool:
-    """Whether another value may be a view of it."""
-    return type(value) in (bytearray, memoryview, array) or is_numpy_array(value)
-
-
-def runs_when_used(value: Any) -> bool:
-    """Whether this, if it is the person's, is an object: whatever is done with it may run code of
-    theirs."""
-    return not issubclass(type(value), _ITSELF)
 
 
 # Places -------------------------------------------------------------------------------------------
@@ -379,22 +355,6 @@ def find(place: str) -> Any:
     if place in sys.modules:
         return sys.modules[place]
     return members_of(sys.modules.get(module or "builtins")).get(name, NOTHING)
-
-
-def is_data(place: str) -> bool:
-    """Whether a member of a module is no function, class or module: `math.pi`."""
-    value = find(place)
-    return value is not NOTHING and not callable(value) and not is_module_place(place)
-
-
-def is_module_place(place: str) -> bool:
-    """Whether this is a module, as far as it is known."""
-    return is_module(find(place)) or place in tables.PURE | tables.HONEST | tables.MIXED.keys()
-
-
-def is_class_place(place: str) -> bool:
-    """Whether this is a class: its methods get their object as the first argument."""
-    return issubclass(type(find(place)), type)
 
 
 def is_theirs(value: Any) -> bool:

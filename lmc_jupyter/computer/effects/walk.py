@@ -15,7 +15,7 @@ import builtins
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from lmc_jupyter.computer.effects import calls, tables
 from lmc_jupyter.computer.effects import value as values
@@ -57,12 +57,11 @@ class Walk:
 
     def __init__(self, names: Mapping[str, Any], shell: Any | None) -> None:
         self.names, self._shell = names, shell
-        self.module = Scope("module")
+        self.module = Scope()
         self.attributes: dict[str, Value] = {}
         """What code of this block sets as an attribute of this name, of whatever object."""
         self._found: dict[tuple[EffectKind, str], Effect] = {}
-        self._state: dict[str, Literal["bound", "deleted"]] = {}
-        self._changed: dict[str, bool] = {}  # name -> whether it loses something
+        self._names: dict[str, EffectKind] = {}  # what becomes of a name of the module
         self._active: list[object] = []  # functions whose bodies are being read
         self._returned = UNKNOWN
         self._depth = self._nodes = 0
@@ -75,33 +74,24 @@ class Walk:
 
     def effects(self) -> tuple[Effect, ...]:
         """All of them, names first."""
-        for name, state in self._state.items():
-            is_theirs = name in self.names
-            if name.strip("_") == "" or (name.startswith("_") and not is_theirs):
-                continue  # IPython binds those; nobody is told of a name of a step alone
-            if state == "bound" and not is_theirs:
+        for name, kind in self._names.items():
+            if name in self.names and name.strip("_"):  # IPython binds `_` and `__`
+                self.add(kind, name, values.describe(self.names[name]))
+            elif kind == "overwrites" and not name.startswith("_"):  # a name of a step alone
                 self.add("makes", name, "hides Python's own" if hasattr(builtins, name) else "")
-            elif is_theirs:
-                self.add(
-                    "overwrites" if state == "bound" else "deletes",
-                    name,
-                    values.describe(self.names[name]),
-                )
-        for name, loses in self._changed.items():
-            if name not in self._state:
-                self.add("loses" if loses else "changes", name, values.describe(self.names[name]))
         return tuple(
             sorted(self._found.values(), key=lambda each: get_args(EffectKind).index(each.kind))
         )
 
     def change(self, roots: Iterable[str], *, modules: bool = False, loses: bool = False) -> None:
         """These variables are changed in place; modules are where an attribute is set."""
-        for root in roots:
+        for root in sorted(roots):
             live = self.names.get(root)
             if type(live) in values.IMMUTABLE:
                 continue
             if modules or not values.is_module(live):  # `plt.rcParams["x"] = 1` is a setting
-                self._changed[root] = loses or self._changed.get(root, False)
+                known = self._names.get(root, "changes")
+                self._names[root] = "loses" if loses and known == "changes" else known
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -111,7 +101,7 @@ class Walk:
             body = parse(code, self._shell).body
         except (SyntaxError, ValueError):
             return
-        inner = Scope("function", self.module, *values.names_of(body))
+        inner = Scope(self.module, *values.names_of(body))
         self.branch(body, inner if apart else self.module, 0)
 
     def branch(self, body: Iterable[ast.AST], scope: Scope, depth: int = 1) -> None:
@@ -173,7 +163,7 @@ class Walk:
             self.bind_name(node.name, scope, Value("Exception()"))
         self.branch(node.body, scope)
         if node.name is not None and scope.owner(node.name) is self.module:
-            self._state[node.name] = "deleted"
+            self._names[node.name] = "deletes"
 
     def _match(self, node: ast.Match, scope: Scope) -> None:
         subject = self.hand_on(node.subject, scope)
@@ -197,21 +187,19 @@ class Walk:
         """A function may return this."""
         self._returned = value if self._returned is UNKNOWN else value.or_else(self._returned)
 
-    def _import(self, node: ast.Import, scope: Scope) -> None:
+    def _import(self, node: Any, scope: Scope) -> None:
+        module = "." * getattr(node, "level", 0) + (getattr(node, "module", None) or "")
         for alias in node.names:
-            top = alias.name.partition(".")[0]
-            name, module = (alias.asname, alias.name) if alias.asname else (top, top)
-            self.load_module(alias.name)
-            self._bind_import(name, scope, module)
-
-    def _importfrom(self, node: ast.ImportFrom, scope: Scope) -> None:
-        module = "." * node.level + (node.module or "")
-        self.load_module(module)
-        for alias in node.names:
+            self.load_module(module or alias.name)
+            path = f"{module}.{alias.name}" if module else alias.name
             if alias.name == "*":
                 self.add("unknown", f"from {module} import *", "may bind any name")
+            elif module or alias.asname:
+                self._bind_import(alias.asname or alias.name, scope, path)
             else:
-                self._bind_import(alias.asname or alias.name, scope, f"{module}.{alias.name}")
+                self._bind_import(path.partition(".")[0], scope, path.partition(".")[0])
+
+    _importfrom = _import
 
     def load_module(self, name: str) -> None:
         """Say it where importing a module runs code that nobody here knows."""
@@ -225,7 +213,7 @@ class Walk:
         value = values.value_of(live, name) if is_theirs else Value(tables.place_of(path))
         owner.known[name] = value
         if owner is self.module and name in self.names and self.names[name] is not live:
-            self._state[name] = "bound"
+            self._names[name] = "overwrites"
 
     # Functions and classes ------------------------------------------------------------------------
 
@@ -254,7 +242,7 @@ class Walk:
         for keyword in node.keywords:
             self.hand_on(keyword.value, scope)  # a metaclass is called
         calls.hand_on(self, self.attributes.get("__init_subclass__", UNKNOWN), ast.Name(node.name))
-        inner = Scope("class", scope, *values.names_of(node.body))
+        inner = Scope(scope, *values.names_of(node.body), is_class=True)
         for statement in node.body:
             self.value(statement, inner)
         for name, known in inner.known.items():
@@ -286,7 +274,7 @@ class Walk:
         self._depth += 1
         self._active.append(node)
         known = self._arguments(function, call)
-        inner = Scope("function", scope, local, global_, known, self._depth)
+        inner = Scope(scope, local, global_, known, self._depth)
         before, self._returned = self._returned, UNKNOWN
         for each in body:
             self.value(each, inner)
@@ -303,11 +291,10 @@ class Walk:
             if known.is_place or known.functions:
                 calls.call(self, known, call)
         me = Value(parts=given.reach, functions=given.functions)
-        methods = [each for each in node.body if isinstance(each, values.DEFINITIONS[:2])]
-        for method in sorted(methods, key=lambda each: each.name != "__init__"):
-            is_init = method.name == "__init__"
-            nothing = calls.Call(call.node, [], {})
-            self.run(values.Function(method, scope, me), call if is_init else nothing)
+        methods = {getattr(each, "name", ""): each for each in node.body if hasattr(each, "args")}
+        for name in sorted(methods, key=lambda name: name != "__init__"):
+            arguments = call if name == "__init__" else calls.Call(call.node, [], {})
+            self.run(values.Function(methods[name], scope, me), arguments)
         return me
 
     def _arguments(self, function: values.Function, call: calls.Call) -> dict[str, Value]:
@@ -321,11 +308,8 @@ class Walk:
         if call.is_open or call.handed:
             given = [mixture._replace(roots=mixture.reach)] * len(every)
         known = dict.fromkeys(every, self._row(mixture))
-        defaults = [*zip(reversed(names), reversed(spec.defaults), strict=False)]
-        for name, default in (
-            *defaults,
-            *zip((each.arg for each in spec.kwonlyargs), spec.kw_defaults, strict=True),
-        ):
+        last = names[len(names) - len(spec.defaults) :] + [each.arg for each in spec.kwonlyargs]
+        for name, default in zip(last, [*spec.defaults, *spec.kw_defaults], strict=True):
             if default is not None:
                 known[name] = self.value(default, function.scope)
         known |= dict(zip(names, [*mine, *given], strict=False))
@@ -367,7 +351,7 @@ class Walk:
             self.add("changes", "os.environ")
         elif owner.kind == "globals()":
             if index.text is not None and isinstance(target.slice, ast.Constant):
-                self._state[index.text] = "deleted" if loses else "bound"
+                self._names[index.text] = "deletes" if loses else "overwrites"
             self.add("unknown", f"{source(target.value)}[…]", "may bind any name")
         self.change(owner.here, loses=loses)
 
@@ -400,13 +384,13 @@ class Walk:
         if before is not None and self._depth > owner.depth:
             value = value.or_else(before)
         if owner is self.module:
-            self._state[name] = "bound"
+            self._names[name] = "overwrites"
         owner.known[name] = value
 
     def unbind(self, name: str) -> None:
         """A name of the module is deleted."""
         if name in self.names or self._depth == 0:
-            self._state[name] = "deleted"
+            self._names[name] = "deletes"
 
     def _look_up(self, name: str, scope: Scope) -> Value:
         owner = scope.owner(name)
@@ -444,7 +428,7 @@ class Walk:
     def _name(self, node: ast.Name | ast.Attribute, scope: Scope) -> Value:
         value = self._callee(node, scope)
         owner = value.owner or value
-        if owner.kind == THEIRS and values.runs_when_used(owner.live):
+        if owner.kind == THEIRS and not issubclass(type(owner.live), values.INERT):
             self.add("unknown", source(node), "runs code of its class")
         return value
 
@@ -524,7 +508,7 @@ class Walk:
         return Value(kind, roots, roots, text=text, functions=value.functions)
 
     def _views(self, roots: values.Roots) -> values.Roots:
-        return frozenset(root for root in roots if values.is_numpy_array(self.names.get(root)))
+        return frozenset(root for root in roots if values.is_buffer(self.names.get(root)))
 
     def without_copies(self, roots: values.Roots) -> values.Roots:
         """Without those whose parts may be copies: frames and arrays; nor modules."""
@@ -573,7 +557,7 @@ class Walk:
 
     def _namedexpr(self, node: ast.NamedExpr, scope: Scope) -> Value:
         value = self.value(node.value, scope)
-        self.bind(node.target, scope.binder(), value)
+        self.bind(node.target, scope, value)
         return value
 
     def _joinedstr(self, node: ast.JoinedStr, scope: Scope) -> Value:
@@ -583,16 +567,16 @@ class Walk:
             text += self.value(inside, scope).shown(inside)
             if spec := getattr(each, "format_spec", None):
                 self.value(spec, scope)
-        return Value("str()", text=values.short(text))
+        return Value("str()", text=text)
 
     def _binop(self, node: ast.BinOp, scope: Scope) -> Value:
         left, right = self.value(node.left, scope), self.value(node.right, scope)
         libraries = (each.kind for each in (left, right) if tables.module_in(each.kind, _MADE))
         kind = next(libraries, OWN)
         if isinstance(node.op, (ast.Div, ast.Add)) and left.text is not None:
-            ends = left.text, right.shown(node.right)
+            ends = left.shown(node.left), right.shown(node.right)
             text = posixpath.join(*ends) if isinstance(node.op, ast.Div) else "".join(ends)
-            return Value(left.kind, text=values.short(text))
+            return Value(left.kind, text=text)
         return Value(kind, parts=left.parts | right.parts, functions=left.functions)
 
     def _yield(self, node: Any, scope: Scope) -> Value:
@@ -613,7 +597,7 @@ class Walk:
     def _listcomp(self, node: Any, scope: Scope) -> Value:
         nodes = (part for each in node.generators for part in ast.walk(each.target))
         local = {part.id for part in nodes if isinstance(part, ast.Name)}
-        inner = Scope("comprehension", scope, local, depth=self._depth)
+        inner = Scope(scope, local, depth=self._depth)
         for index, generator in enumerate(node.generators):
             element = self.element(self.hand_on(generator.iter, inner if index else scope))
             self.bind(generator.target, inner, element)
