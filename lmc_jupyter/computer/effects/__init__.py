@@ -34,19 +34,17 @@ def find_effects(
     names : the person's variables; they matter to Python alone
     shell : an IPython shell, which knows its own magics; None for the usual ones
     """
-    if len(code) > MAX_CODE:
-        return (
-            Effect("unknown", "", f"the code is too long to be read ({len(code):,} characters)"),
-        )
-    if language == "python":
-        return python_effects(code, names or {}, shell)
-    if language == "shell":
-        return shell_effects(code)
-    if language == "sql":
-        return sql_effects(code)
-    if language in _FRAMED:
-        return ()
     sentence = f"what this {language} code does is not known before it runs"
-    if language in _APART:
+    if len(code) > MAX_CODE:
+        sentence = f"the code is too long to be read ({len(code):,} characters)"
+    elif language == "python":
+        return python_effects(code, names or {}, shell)
+    elif language == "shell":
+        return shell_effects(code)
+    elif language == "sql":
+        return sql_effects(code)
+    elif language in _FRAMED:
+        return ()
+    elif language in _APART:
         sentence += "; it cannot change your names in Python"
     return (Effect("unknown", "", sentence),)

@@ -345,7 +345,7 @@ def _files(walk: Walk, it: Call) -> bool:
         kind, given = ("removes" if it.name in ("unlink", "rmdir") else "writes"), it.me
     elif is_path and it.name in ("rename", "replace", "open"):
         kind, given, mode = ("opens" if it.name == "open" else "renames"), it.me, 0
-    elif it.name in tables.WRITE_METHODS and (it.me is not None or is_honest):
+    elif tables.WRITE_METHODS.match(it.name) and (it.me is not None or is_honest):
         kind = kind or "writes"
     elif it.name in tables.FILE_WRITES and values.library_of(me.live) in values.FILES:
         walk.add("writes", it.function.rpartition(".")[0])
@@ -356,15 +356,12 @@ def _files(walk: Walk, it: Call) -> bool:
         _add_file(walk, kind, given, it)  # type: ignore[arg-type]
     elif kind and (it.handed or it.is_open):
         walk.add("unknown", f"{it.function}()")
-    elif kind and _writes(it.at(mode, "mode|flags")):
-        _add_file(walk, "writes", given, it)
+    elif kind:
+        how = it.at(mode, "mode|flags")
+        text = "r" if how is None else how.value.text  # one that is not written out may be any
+        if text is None or not set("wax+").isdisjoint(text):
+            _add_file(walk, "writes", given, it)
     return bool(kind)
-
-
-def _writes(mode: Given | None) -> bool:
-    """Whether a file is opened to be written; a mode that is not written out may be any."""
-    text = "r" if mode is None else mode.value.text
-    return text is None or not set("wax+").isdisjoint(text)
 
 
 def _network(walk: Walk, it: Call) -> bool:

@@ -28,10 +28,13 @@ _OPERATORS = "();<>|&\n"
 _HIDE = {ord(each): 0xE000 + ord(each) for each in _OPERATORS}
 _SHOW = {hidden: each for each, hidden in _HIDE.items()}
 _INSIDE = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
-_VARIABLE = re.compile(r"[A-Za-z_]\w*\+?=")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*\+?=|-")
+"""…and variables and options there."""
 _NOWHERE = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)$|\d$|-$")
-_KEYWORDS = words("then do else elif if while until { } ! fi done esac time")
-_BEFORE = words("sudo nohup env command exec nice xargs builtin")
+_BEFORE = words("""
+then do else elif if while until { } ! fi done esac time sudo nohup env command exec nice xargs
+builtin
+""")
 """Words before a program that is the one to look at."""
 _HARMLESS = words("""
 alias awk basename bc cal cat cd clear cmp comm cut date declare df diff dirname du echo exit export
@@ -108,12 +111,8 @@ def _commands(code: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _of_command(command: list[str], every: bool) -> Iterator[Effect]:
-    while command and (command[0] in _KEYWORDS or _VARIABLE.match(command[0])):
+    while command and (command[0] in _BEFORE or _VARIABLE.match(command[0])):
         command = command[1:]
-    while command and command[0] in _BEFORE:
-        command = command[1:]
-        while command and (command[0].startswith("-") or _VARIABLE.match(command[0])):
-            command = command[1:]
     if not command:
         return
     program, arguments = command[0].rpartition("/")[2] or command[0], command[1:]

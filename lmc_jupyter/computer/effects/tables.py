@@ -25,11 +25,10 @@ def _table(text: str) -> dict[str, frozenset[str]]:
 
 # Files --------------------------------------------------------------------------------------------
 
-WRITE_METHODS = words("""
-to_csv to_json to_excel to_parquet to_feather to_pickle to_hdf to_stata to_html to_latex to_markdown
-to_string to_xml to_orc to_netcdf to_zarr to_file to_sql tofile savefig save write_csv write_parquet
-write_excel write_html write_image print_figure print_png print_pdf print_svg
-""")
+WRITE_METHODS = re.compile(
+    r"(?:to_(?:csv|json|excel|parquet|feather|pickle|hdf|stata|html|latex|markdown|string|xml|orc"
+    r"|netcdf|zarr|file|sql)|tofile|save|savefig|write_\w+|print_(?:figure|png|pdf|svg))$"
+)
 """Methods that write the file which is their first argument; without one they give a text."""
 FILES = {
     name: (row.partition(" ")[0], int(row.partition(" ")[2]))
@@ -178,22 +177,14 @@ atexit: register
 cProfile: Profile
 signal: signal
 multiprocessing: Queue cpu_count
-psutil: cpu_count cpu_percent virtual_memory
 IPython: get_ipython version_info
 IPython.core.display: HTML Image Markdown display
-unittest: TestCase
 lmc_jupyter: Chunk Message current_session delimit share
 """) | dict.fromkeys(words("socket pty subprocess ctypes mmap builtins code"), words(""))
 """Module -> those of its members that are harmless."""
 
 FILE_WRITES = words("write writelines writestr truncate add addfile")
 """Methods of an open file that change it."""
-DECORATORS = words("""
-staticmethod classmethod property setter getter deleter lru_cache cache cached_property wraps
-dataclass contextmanager asynccontextmanager njit jit vectorize abstractmethod overload
-total_ordering singledispatch guvectorize override final runtime_checkable
-""")
-"""Decorators that do not call the function."""
 BACK_DOORS = re.compile(
     r"(?:f_|gi_|cr_|tb_|ag_)\w+$|mro$"
     r"|__(?!(?:name|doc|class|module|version|file|len|init|str|repr|eq|iter|next|call|dict|annotations"

@@ -167,8 +167,7 @@ class Walk:
 
     def _match(self, node: ast.Match, scope: Scope) -> None:
         subject = self.hand_on(node.subject, scope)
-        kind = THEIRS if THEIRS in (subject.kind, self.element(subject).kind) else OWN
-        part = Value(kind, subject.reach, subject.reach, functions=subject.functions)
+        part = mix([subject, self.element(subject)])
         for case in node.cases:
             for each in ast.walk(case.pattern):
                 if name := getattr(each, "name", None) or getattr(each, "rest", None):
@@ -179,13 +178,14 @@ class Walk:
         for target in node.targets:
             self.bind(target, scope, loses=True)
 
-    def _return(self, node: ast.Return, scope: Scope) -> None:
+    def _return(self, node: Any, scope: Scope) -> None:
         if node.value is not None:
-            self._give(self.value(node.value, scope))
+            value = self.value(node.value, scope)
+            if not isinstance(node, ast.Return):  # `yield a`
+                value = Value(OWN, value.roots, value.reach, functions=value.functions)
+            self._returned = value if self._returned is UNKNOWN else value.or_else(self._returned)
 
-    def _give(self, value: Value) -> None:
-        """A function may return this."""
-        self._returned = value if self._returned is UNKNOWN else value.or_else(self._returned)
+    _yield = _yieldfrom = _return
 
     def _import(self, node: Any, scope: Scope) -> None:
         module = "." * getattr(node, "level", 0) + (getattr(node, "module", None) or "")
@@ -223,12 +223,13 @@ class Walk:
         else:
             value = self._lambda(node, scope)
         for decorator in reversed(node.decorator_list):
-            name = source(decorator.func if isinstance(decorator, ast.Call) else decorator)
             function = self.value(decorator, scope)
+            is_method = function.owner is not None and not function.owner.is_place
+            is_quiet = tables.is_harmless(function.kind) and "interact" not in function.kind
             if function.functions:
                 call = calls.Call(decorator, [calls.Given(ast.Name(node.name), value)], {})
                 value = calls.call(self, function, call)
-            elif name.rpartition(".")[2] not in tables.DECORATORS:
+            elif is_method or not is_quiet:
                 calls.hand_on(self, value, ast.Name(node.name))
                 calls.hand_on(self, function, decorator)
         self.bind_name(node.name, scope, value)
@@ -325,7 +326,8 @@ class Walk:
         if isinstance(target, ast.Name) and not loses:
             self.bind_name(target.id, scope, value)
         elif isinstance(target, ast.Name) and scope.owner(target.id) is self.module:
-            self.unbind(target.id)
+            if target.id in self.names or self._depth == 0:
+                self._names[target.id] = "deletes"
         elif isinstance(target, ast.Starred):
             self.bind(target.value, scope, self._row(value))
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -386,11 +388,6 @@ class Walk:
         if owner is self.module:
             self._names[name] = "overwrites"
         owner.known[name] = value
-
-    def unbind(self, name: str) -> None:
-        """A name of the module is deleted."""
-        if name in self.names or self._depth == 0:
-            self._names[name] = "deletes"
 
     def _look_up(self, name: str, scope: Scope) -> Value:
         owner = scope.owner(name)
@@ -481,7 +478,8 @@ class Walk:
             live = self.names.get(index.text or "", values.NOTHING)
             return UNKNOWN if live is values.NOTHING else values.value_of(live, index.text or "")
         value = self.part(owner)
-        if _is_basic(node.slice):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if all(isinstance(each, (ast.Slice, ast.Constant, ast.UnaryOp)) for each in parts):
             value = value._replace(roots=value.roots | self._views(value.chain))
         if isinstance(node.slice, ast.Slice):
             roots = self._views(owner.roots)
@@ -493,17 +491,13 @@ class Walk:
     def element(self, value: Value) -> Value:
         """What is known of an element."""
         roots = value.parts | self.without_copies(value.roots) | self._views(value.roots)
-        kind = OWN
-        if value.live is not values.NOTHING:
-            kind = values.element_kind(value.live)
-        elif value.kind == THEIRS or value.kind.startswith("pathlib."):
-            kind = value.kind
-        elif "()" in value.kind:
-            kind = value.kind if tables.module_in(value.kind, tables.HONEST) else OWN
-        elif value.is_place:
-            kind = f"{value.kind}()"
+        kind = THEIRS if value.kind == THEIRS else OWN
         if value.items:
             kind = mix(value.items).kind
+        elif value.live is not values.NOTHING:
+            kind = values.element_kind(value.live)
+        elif value.is_place or tables.module_in(value.kind, _MADE):
+            kind = f"{value.kind.removesuffix('()')}()"
         text = value.items[0].text if len(value.items) == 1 else None
         return Value(kind, roots, roots, text=text, functions=value.functions)
 
@@ -579,14 +573,6 @@ class Walk:
             return Value(left.kind, text=text)
         return Value(kind, parts=left.parts | right.parts, functions=left.functions)
 
-    def _yield(self, node: Any, scope: Scope) -> Value:
-        if node.value is not None:
-            value = self.value(node.value, scope)
-            self._give(Value(OWN, value.roots, value.reach, functions=value.functions))
-        return UNKNOWN
-
-    _yieldfrom = _yield
-
     def _compare(self, node: ast.Compare, scope: Scope) -> None:
         self.value(node.left, scope)
         for each in node.comparators:
@@ -595,19 +581,16 @@ class Walk:
                 self.change(value.roots)
 
     def _listcomp(self, node: Any, scope: Scope) -> Value:
-        nodes = (part for each in node.generators for part in ast.walk(each.target))
-        local = {part.id for part in nodes if isinstance(part, ast.Name)}
+        targets = (part for each in node.generators for part in ast.walk(each.target))
+        local = {getattr(part, "id", "") for part in targets}
         inner = Scope(scope, local, depth=self._depth)
         for index, generator in enumerate(node.generators):
             element = self.element(self.hand_on(generator.iter, inner if index else scope))
             self.bind(generator.target, inner, element)
             for condition in generator.ifs:
                 self.value(condition, inner)
-        result = UNKNOWN
-        for part in ("key", "value", "elt"):
-            each = getattr(node, part, None)
-            if each is not None:
-                result = self.hand_on(each, inner)
+        parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        *_, result = [self.hand_on(each, inner) for each in parts]
         items = (result._replace(live=values.NOTHING, text=None),) * 2
         return Value("list()", parts=result.reach, items=items, functions=result.functions)
 
@@ -630,9 +613,3 @@ class Walk:
         }
         is_open = "**" in keywords or any(isinstance(each, ast.Starred) for each in node.args)
         return calls.Call(node, args, keywords, is_open)
-
-
-def _is_basic(index: ast.expr) -> bool:
-    """Whether an index has slices and numbers alone."""
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    return all(isinstance(each, (ast.Slice, ast.Constant, ast.UnaryOp)) for each in parts)
