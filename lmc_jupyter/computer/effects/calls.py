@@ -222,9 +222,6 @@ def _is_harmless(it: Call) -> bool:
     return it.name in ("eval", "query") and it.me is not None and "@" not in (it.first.text or "@")
 
 
-# What it gives ------------------------------------------------------------------------------------
-
-
 def _result(walk: Walk, it: Call, given: Value, found: bool) -> Value:
     """What a function of a library, or a method, gives."""
     place, name, first = it.place, it.name, it.first
@@ -273,9 +270,6 @@ def _of_method(walk: Walk, it: Call, given: Value, owner: Value, element: Value)
     )
 
 
-# What it changes ----------------------------------------------------------------------------------
-
-
 def _changes(walk: Walk, it: Call) -> bool:
     """Whether it is known to change a value in place."""
     first, name = it.first, it.name
@@ -312,9 +306,6 @@ def _changes_me(walk: Walk, it: Call, me: Given) -> bool:
             walk.change({root}, loses=loses and values.library_of(live) != "matplotlib")
             found = True
     return found
-
-
-# Files, the network, programs ---------------------------------------------------------------------
 
 
 def _shown(given: Given | None) -> str:

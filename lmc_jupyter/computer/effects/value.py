@@ -42,7 +42,6 @@ MAX_TEXT = 1_000
 MAX_SHOWN = 60
 """Characters of an expression that stands for a path or a call, and of what a variable is."""
 Roots = frozenset[str]
-_NONE: Roots = frozenset()
 
 
 class Function(NamedTuple):
@@ -71,9 +70,9 @@ class Value(NamedTuple):
     """
 
     kind: str = OWN
-    roots: Roots = _NONE
-    parts: Roots = _NONE
-    chain: Roots = _NONE
+    roots: Roots = frozenset()
+    parts: Roots = frozenset()
+    chain: Roots = frozenset()
     text: str | None = None
     live: Any = NOTHING
     owner: Value | None = None
@@ -136,13 +135,6 @@ def mix(each: Iterable[Value]) -> Value:
 def source(node: ast.AST) -> str:
     """The expression as it is written, on one line."""
     return shorten.line(" ".join(ast.unparse(node).split()), MAX_SHOWN)
-
-
-def text_of(value: Any) -> str | None:
-    """A text or path as text, without keys; None for anything else."""
-    if type(value) not in (str, type(Path())) or len(str(value)) > MAX_TEXT:
-        return None
-    return redact(str(value))
 
 
 def describe(value: Any) -> str:
@@ -232,6 +224,7 @@ FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _LAZY = (types.GeneratorType, types.CoroutineType, map, filter)
 INERT = (type, types.ModuleType, *FUNCTIONS)
 """Types whose objects run no code of the person's before they are called."""
+_INSTALLED = re.compile("site-packages|dist-packages")
 _own = type.__getattribute__  # a metaclass of theirs may have another
 
 
@@ -291,7 +284,9 @@ def value_of(value: Any, name: str) -> Value:
     own = frozenset({name})
     if type(value) in _LAZY or is_theirs(value):
         return Value(THEIRS, own, live=value)
-    return Value(tables.place_of(_place(value)), own, text=text_of(value), live=value)
+    is_text = type(value) in (str, type(Path())) and len(str(value)) <= MAX_TEXT
+    text = redact(str(value)) if is_text else None  # without keys: it is shown
+    return Value(tables.place_of(_place(value)), own, text=text, live=value)
 
 
 def element_kind(value: Any) -> str:
@@ -375,7 +370,7 @@ def _is_their_module(name: Any) -> bool:
     """Whether this is a module of the person's: neither Python's own nor an installed one."""
     top = name.partition(".")[0] if isinstance(name, str) else "builtins"
     file = members_of(sys.modules.get(top)).get("__file__")
-    is_file = isinstance(file, str) and not _is_installed(file)
+    is_file = isinstance(file, str) and not _INSTALLED.search(file)
     return top == "__main__" or (is_file and top not in tables.TOPS)
 
 
@@ -389,8 +384,4 @@ def is_safe_to_import(name: str) -> bool:
     except (ImportError, ValueError, AttributeError):
         return False
     places = [] if spec is None else [spec.origin or "", *(spec.submodule_search_locations or ())]
-    return any(map(_is_installed, places))
-
-
-def _is_installed(file: str) -> bool:
-    return "site-packages" in file or "dist-packages" in file
+    return any(map(_INSTALLED.search, places))

@@ -191,13 +191,12 @@ class Walk:
         module = "." * getattr(node, "level", 0) + (getattr(node, "module", None) or "")
         for alias in node.names:
             self.load_module(module or alias.name)
-            path = f"{module}.{alias.name}" if module else alias.name
-            if alias.name == "*":
+            name = alias.name if module or alias.asname else alias.name.partition(".")[0]
+            if name == "*":
                 self.add("unknown", f"from {module} import *", "may bind any name")
-            elif module or alias.asname:
-                self._bind_import(alias.asname or alias.name, scope, path)
             else:
-                self._bind_import(path.partition(".")[0], scope, path.partition(".")[0])
+                path = f"{module}.{name}" if module else name
+                self._bind_import(alias.asname or name, scope, path)
 
     _importfrom = _import
 
@@ -381,7 +380,8 @@ class Walk:
     def bind_name(self, name: str, scope: Scope, value: Value = UNKNOWN) -> None:
         """Bind a name to a value."""
         owner = scope.owner(name)
-        value = value._replace(chain=frozenset())
+        text = value.text if len(value.text or "") <= values.MAX_TEXT else None
+        value = value._replace(chain=frozenset(), text=text)
         before = owner.known.get(name)
         if before is not None and self._depth > owner.depth:
             value = value.or_else(before)
@@ -393,11 +393,9 @@ class Walk:
         owner = scope.owner(name)
         if name in owner.known:
             return owner.known[name]
-        if owner is not self.module:
-            return UNKNOWN
-        if name in self.names:
+        if owner is self.module and name in self.names:
             return values.value_of(self.names[name], name)
-        return Value(name)
+        return Value(name) if owner is self.module else UNKNOWN
 
     # Expressions ----------------------------------------------------------------------------------
 
