@@ -257,7 +257,7 @@ class Note(Message):
 PARTIAL, EDITED, CONTEXT, FIGURE_OF = "partial", "edited", "context", "figure_of"
 SECONDS = "seconds"
 INSERTED, FEEDBACK, SENTIMENT = "inserted", "feedback", "sentiment"
-CELL, TAKEN = "cell", "taken"
+CELL, TAKEN, WAS = "cell", "taken", "was"
 
 KEYS: dict[str, tuple[str, str, str]] = {
     PARTIAL: (
@@ -289,6 +289,11 @@ KEYS: dict[str, tuple[str, str, str]] = {
         "the panel, notebooks",
         "LMC, notebooks and GLM",
     ),
+    WAS: (
+        "a reader of another program's file: the values that it changed",
+        "the exports: it is what the file had, no thought of a model",
+        "LMC, notebooks and GLM",
+    ),
     SENTIMENT: ("an application", "an application", "LMC and GLM"),
 }
 """Our keys in `Message.extra` -> (who writes it, who reads it, which files keep it)."""
@@ -309,6 +314,15 @@ def is_code(message: Message) -> bool:
 def is_proposal(message: Message) -> bool:
     """Whether this is code that a model wrote whole for a cell of the person: nothing runs it."""
     return _is_whole_code(message) and message.recipient == "user"
+
+
+def is_thought(part: Chunk | Message) -> bool:
+    """Whether a model said this to itself, and not something that a reader of a file could give to
+    nobody but the person.
+    """
+    head = (part.role, part.type, part.recipient)
+    is_changed = isinstance(part, Message) and WAS in part.extra
+    return head == ("assistant", "message", "user") and not is_changed
 
 
 def _is_whole_code(message: Message) -> bool:

@@ -383,11 +383,14 @@ class Session(WithOptions):
         *,
         replace: bool = False,
         only_ran: bool = False,
+        thoughts: bool = False,
     ) -> list[str]:
         """Write this conversation to a file, without any key in it; returns sentences on what the
         file does not hold. See `CurrentConversation.save`.
         """
-        return self.conversation.save(path, format, replace=replace, only_ran=only_ran)
+        return self.conversation.save(
+            path, format, replace=replace, only_ran=only_ran, thoughts=thoughts
+        )
 
     def load(self, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
         """Go on from the conversation in a file; returns sentences on what of the file could not

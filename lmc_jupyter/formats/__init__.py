@@ -98,6 +98,7 @@ def write(
     *,
     replace: bool = False,
     only_ran: bool = False,
+    thoughts: bool = False,
 ) -> list[str]:
     """Write a conversation to a file; returns sentences on what it cannot carry.
 
@@ -108,6 +109,7 @@ def write(
     replace : whether a file that is there already may go
     only_ran : whether to leave out code that was declined, failed or was stopped; of code that
         failed what later code needs stays
+    thoughts : whether to write what the model said to itself; LMC JSON has it always
 
     Raises
     ------
@@ -125,6 +127,11 @@ def write(
             f"the file {os.fspath(path)!r} exists already: choose another name, or replace it "
             "with replace=True"
         )
+    thought = 0
+    if not thoughts and module.NAME != "lmc":  # which is for going on with it as it was
+        thought = len(conversation.messages)
+        conversation = _without_thoughts(conversation)
+        thought -= len(conversation.messages)
     count = len(conversation.messages)
     if only_ran:
         conversation = _only_ran(conversation)
@@ -137,6 +144,13 @@ def write(
             *losses,
             f"Code that you declined, that failed or that was stopped is left out: {count} "
             f"{'message' if count == 1 else 'messages'}.",
+        ]
+    if thought:
+        losses = [
+            *losses,
+            f"The model's thoughts are left out ({thought} "
+            f"{'message' if thought == 1 else 'messages'}): "
+            "`%lmc export PATH --thoughts` writes them too.",
         ]
     if len(data) > strict_json.MAX_BYTES:
         losses = [
@@ -153,6 +167,12 @@ def _only_ran(conversation: Conversation) -> Conversation:
     parts = blocks(conversation.messages)
     needs = find_dependencies(parts, conversation.cells, conversation.saved_cells)
     return only_ran(conversation, [place for place, lines in needs.lines.items() if lines])
+
+
+def _without_thoughts(conversation: Conversation) -> Conversation:
+    from lmc_jupyter.formats.blocks import without_thoughts  # not with the extension
+
+    return without_thoughts(conversation)
 
 
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}

@@ -6,13 +6,13 @@ block counts as failed, and is not run again.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lmc_jupyter.content.error_text import fails
 from lmc_jupyter.conversation import Conversation
-from lmc_jupyter.lmc import Message, is_proposal
+from lmc_jupyter.lmc import Message, is_proposal, is_thought
 
 Fate = Literal["ran", "failed", "stopped", "declined", "waits"]
 
@@ -113,29 +113,47 @@ def only_ran(conversation: Conversation, needed: Container[int] = ()) -> Convers
     ----------
     needed : the places of blocks that stay all the same
     """
-    messages: list[Message] = []
-    before: list[int] = []
     stays: list[bool] = []
     for place, block in enumerate(blocks(conversation.messages)):
         is_left = not block.is_code or block.fate == "ran" or place in needed
-        for message in block.messages:
-            before.append(len(messages))
-            stays.append(is_left)
-            messages += [message] if is_left else []
+        stays += [is_left] * len(block.messages)
+    left, move = _leave_out(conversation, stays)
+    events = [
+        replace(each, at=move(each.at))
+        for each in conversation.events
+        if not 0 < each.at <= len(stays) or stays[each.at - 1]  # else it was about that code
+    ]
+    return replace(left, events=events)
+
+
+def without_thoughts(conversation: Conversation) -> Conversation:
+    """The conversation without what a model said to itself."""
+    stays = [not is_thought(each) for each in conversation.messages]
+    return _leave_out(conversation, stays)[0]
+
+
+def _leave_out(
+    conversation: Conversation, stays: Sequence[bool]
+) -> tuple[Conversation, Callable[[int], int]]:
+    """The conversation with those messages that stay, all else at its place between them; and the
+    new place of each old one.
+    """
+    messages: list[Message] = []
+    before: list[int] = []
+    for message, is_left in zip(conversation.messages, stays, strict=True):
+        before.append(len(messages))
+        messages += [message] if is_left else []
 
     def move(at: int) -> int:
         return before[at] if at < len(before) else len(messages)
 
-    return replace(
+    left = replace(
         conversation,
         messages=messages,
-        events=[
-            replace(each, at=move(each.at))
-            for each in conversation.events
-            if not 0 < each.at <= len(stays) or stays[each.at - 1]
-        ],
+        events=[replace(each, at=move(each.at)) for each in conversation.events],
         cells=[replace(each, at=move(each.at)) for each in conversation.cells],
     )
+    return left, move
 
 
 def _asks_again(question: Message, message: Message) -> bool:

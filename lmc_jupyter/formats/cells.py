@@ -35,10 +35,23 @@ from lmc_jupyter.formats.safe_markdown import (
     safe,
     unquote,
 )
-from lmc_jupyter.lmc import TAKEN, TAKINGS, Message, Role, canonical, cell_of, is_proposal
+from lmc_jupyter.lmc import (
+    TAKEN,
+    TAKINGS,
+    Message,
+    Recipient,
+    Role,
+    canonical,
+    cell_of,
+    is_proposal,
+    is_thought,
+)
 
 QUESTION = "> **You:**\n>\n"
 """Stands before a question, in the same quotation."""
+
+THOUGHTS = "> **Thoughts:**\n>\n"
+"""The same before what a model said to itself."""
 
 _MAGICS = {
     "shell": "%%bash",
@@ -244,6 +257,8 @@ def _text_cell(message: Message) -> Cell:
         text = str(message.content)
         if message.role == "user":
             return Cell("markdown", QUESTION + quote_safely(text))
+        if is_thought(message):
+            return Cell("markdown", THOUGHTS + quote_safely(text))
         return Cell("markdown", safe(text))
     source, attachments = words_of(message, "")
     if message.role == "user":
@@ -260,11 +275,15 @@ def proposal_text(message: Message) -> str:
     return f"*Proposed for {which}, and not run:*\n\n{code}"
 
 
-def text_of(source: str) -> tuple[Role, str]:
-    """(role, text) of a Markdown cell that shows a message."""
-    if source.startswith(QUESTION):
-        return "user", plain(unquote(source.removeprefix(QUESTION)))
-    return "assistant", plain(source)
+def text_of(source: str) -> Message:
+    """The message that a Markdown cell shows."""
+    heads: tuple[tuple[str, Role, Recipient | None], ...]
+    heads = ((QUESTION, "user", None), (THOUGHTS, "assistant", "user"))
+    for head, role, recipient in heads:
+        if source.startswith(head):
+            content = plain(unquote(source.removeprefix(head)))
+            return Message(role, "message", None, content, recipient)
+    return Message("assistant", "message", None, plain(source))
 
 
 def words_of(message: Message, prefix: str = "") -> tuple[str, dict[str, dict[str, str]]]:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from lmc_jupyter.errors import FormatError, ProtocolError
-from lmc_jupyter.lmc import FORMATS, RECIPIENTS, ROLES, Message
+from lmc_jupyter.lmc import FORMATS, RECIPIENTS, ROLES, WAS, Message
 
 Losses = list[str]
 
@@ -125,7 +125,7 @@ def _with_values(value: Mapping[str, Any], **new: Any) -> Message:
     was = {key: value[key] for key in new if key in value}
     values = {k: v for k, v in {**value, **new}.items() if v is not None or k == "content"}
     if was:
-        values["was"] = was
+        values[WAS] = was
     return Message.from_dict(values)
 
 
@@ -152,7 +152,7 @@ def _readable(value: Mapping[str, Any], number: int, losses: Losses) -> Message:
             "type": "message",
             "content": text,
             "recipient": RECIPIENTS[0],
-            "was": was,
+            WAS: was,
         }
     )
 

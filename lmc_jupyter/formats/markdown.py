@@ -15,7 +15,7 @@ from lmc_jupyter.formats.blocks import Block, blocks, is_shown, is_text
 from lmc_jupyter.formats.cells import as_fence, proposal_text, why_not, words_of
 from lmc_jupyter.formats.losses import beside, message_numbers, plain_keys
 from lmc_jupyter.formats.safe_markdown import fold, line, quote, quote_safely
-from lmc_jupyter.lmc import Message, is_proposal
+from lmc_jupyter.lmc import Message, is_proposal, is_thought
 
 NAME = "markdown"
 EXTENSIONS = (".md", ".markdown")
@@ -96,6 +96,8 @@ def _block(block: Block, pictures: _Pictures) -> Iterator[str]:
         yield proposal_text(first)
     elif first.recipient == "assistant":
         yield _for_the_model(first, pictures)
+    elif is_thought(first):
+        yield fold("Thoughts", pictures.words(first))
     elif not _is_of_the_moment(first):
         if first.role != "user":
             yield _visible_text(first, pictures)

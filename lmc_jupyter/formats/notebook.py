@@ -35,7 +35,7 @@ from lmc_jupyter.formats.dependencies import Dependencies, find_dependencies
 from lmc_jupyter.formats.foreign import at_most, read_messages, unique
 from lmc_jupyter.formats.losses import differences, message_numbers, plain, plain_keys
 from lmc_jupyter.formats.safe_markdown import line, plain_line, safe
-from lmc_jupyter.lmc import Message, canonical
+from lmc_jupyter.lmc import Message, canonical, is_thought
 
 NAME = "notebook"
 EXTENSIONS = (".ipynb",)
@@ -519,9 +519,11 @@ def _edited_messages(block: Block, expected: Cell, cell: Cell, losses: list[str]
             results = messages_of(cell.outputs, losses) or [Message.from_dict(_NOTHING)]
         return [first, *results]
     if first.type == "message":
-        role, content = text_of(cell.source)
+        new = text_of(cell.source)
         results = [each for each in results if each.content != first.content]  # asked again
-        return [replace(first, role=role, content=content), *results]
+        if is_thought(new):
+            first = replace(first, recipient=new.recipient)
+        return [replace(first, role=new.role, content=new.content), *results]
     return _new_messages(cell, losses)
 
 
@@ -532,7 +534,7 @@ def _new_messages(cell: Cell, losses: list[str]) -> list[Message]:
         if not (code.strip() or cell.outputs):
             return []
         return [Message("user", "code", language, code), *messages_of(cell.outputs, losses)]
-    role, content = text_of(cell.source)
-    if not content.strip():
+    new = text_of(cell.source)
+    if not new.content.strip():
         return []
-    return [Message("user" if cell.source == content else role, "message", None, content)]
+    return [replace(new, role="user") if cell.source == new.content else new]

@@ -35,6 +35,7 @@ from lmc_jupyter.formats.losses import beside, differences, dumps, plain_keys
 from lmc_jupyter.lmc import (
     CELL,
     LANGUAGES,
+    WAS,
     Message,
     Role,
     canonical,
@@ -42,6 +43,7 @@ from lmc_jupyter.lmc import (
     is_code,
     is_partial,
     is_proposal,
+    is_thought,
 )
 
 NAME = "openai"
@@ -116,7 +118,13 @@ class _Chat:
             content = [part] if role == "user" else _in_words(message)
         extra = message.extra.get(NAME)
         more = {k: v for k, v in extra.items() if k not in _OURS} if isinstance(extra, dict) else {}
-        self.messages.append({"role": role, "content": content, **more})
+        if is_thought(message):
+            content, more = "", {**more, THOUGHT: content}
+        is_answer = role == "assistant" and content and not more
+        if is_answer and self.messages and _is_thought_alone(self.messages[-1]):
+            self.messages[-1]["content"] = content
+        else:
+            self.messages.append({"role": role, "content": content, **more})
         self.joins = role == "assistant"
 
     def code(self, message: Message) -> None:
@@ -156,9 +164,16 @@ class _Chat:
         self.joins = False
 
 
+def _is_thought_alone(entry: Mapping[str, Any]) -> bool:
+    """Whether what was said after that thought goes into the same chat message."""
+    return THOUGHT in entry and entry["content"] == "" and "tool_calls" not in entry
+
+
 IMAGE_FOLLOWS = "It showed what follows."
 """The answer to a call that put out no text, but an image."""
-_OURS = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
+THOUGHT = "reasoning_content"
+"""The key of a chat message that has what the model thought, as most servers write it."""
+_OURS = {"role", "content", "tool_calls", "tool_call_id", "function_call", THOUGHT}
 
 
 def _part_of(message: Message, *, plainly: bool = False) -> str | dict[str, Any]:
@@ -288,8 +303,12 @@ class _Reader:
 
     def assistant(self, number: int, entry: Mapping[str, Any]) -> None:
         calls = self.calls(entry)
-        content = entry.get("content")
-        messages = [] if content == "" and calls else self.parts(number, "assistant", content)
+        content, thought = entry.get("content"), entry.get(THOUGHT)
+        messages: list[Message] = []
+        if isinstance(thought, str) and thought:
+            messages.append(Message("assistant", "message", None, thought, "user"))
+        if content != "" or not (calls or messages):
+            messages += self.parts(number, "assistant", content)
         if isinstance(entry.get("refusal"), str) and entry["refusal"]:
             messages.append(Message("assistant", "message", None, entry["refusal"]))
         if messages:
@@ -385,7 +404,8 @@ class _Reader:
             f"Entry {number} has a part of the type {kind!r:.60}, which LMC does not have: it "
             "was read as text for you, and no model gets it."
         )
-        return Message(role, "message", None, as_json(part), "user")
+        was = {WAS: {"type": kind}} if role == "assistant" else {}  # else a thought
+        return Message(role, "message", None, as_json(part), "user", extra=was)
 
     def image(self, number: int, role: Role, part: Mapping[str, Any]) -> Message:
         image = part.get("image_url")
@@ -398,7 +418,7 @@ class _Reader:
             self.losses.append(
                 f"The image of entry {number}, a {kind[:20]}, is unchanged: models may not read it."
             )
-            return Message(role, "image", "base64", data, extra={"was": {"type": kind}})
+            return Message(role, "image", "base64", data, extra={WAS: {"type": kind}})
         self.losses.append(
             f"The image of entry {number} is at an address, and is not downloaded: the text has "
             "the address."
@@ -417,4 +437,4 @@ class _Reader:
         return messages
 
 
-_READ = {"role", "content", "tool_calls", "tool_call_id", "function_call", "refusal"}
+_READ = _OURS | {"refusal"}

@@ -409,6 +409,7 @@ class CurrentConversation:
         *,
         replace: bool = False,
         only_ran: bool = False,
+        thoughts: bool = False,
     ) -> list[str]:
         """Write it to a file, without any key in it.
 
@@ -418,6 +419,7 @@ class CurrentConversation:
         format : a name of `lmc_jupyter.formats.formats`; default: by the path's ending
         replace : whether a file that is there already may go
         only_ran : whether to leave out code that was declined, failed or was stopped
+        thoughts : whether to write what the model said to itself; LMC JSON has it always
 
         Returns
         -------
@@ -439,7 +441,11 @@ class CurrentConversation:
                 value.files = saving.files_of(value.messages, folder)
         conversation, remarks = self.for_a_file(value)
         target = Path(path).expanduser()
-        losses = formats.write(conversation, target, format, replace=replace, only_ran=only_ran)
+        losses = formats.write(
+            conversation, target, format, replace=replace, only_ran=only_ran, thoughts=thoughts
+        )
+        # without its thoughts it is safe: all that was said and done is there, and Markdown, which
+        # cannot be read at all, counts too
         self._safe = self._safe if only_ran else last
         return remarks + losses
 

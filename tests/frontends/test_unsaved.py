@@ -19,6 +19,7 @@ from lmc_jupyter.frontends.magic.commands import Commands
 from lmc_jupyter.frontends.panel import conversations
 from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.frontends.view import play
+from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
 
 NOTE = "This conversation is not being saved"
@@ -108,6 +109,16 @@ def test_what_is_nowhere_else_is_left_only_when_it_is_asked_for_again(homeless, 
 def test_what_is_in_a_file_of_the_persons_own_is_left_at_once(homeless, other, tmp_path):
     drive(homeless.ask("First?"))
     homeless.save(tmp_path / "mine.ipynb")
+    leave(homeless, "reset", other)
+    assert homeless.messages == []
+
+
+def test_a_file_without_the_thoughts_counts(homeless, other, tmp_path):
+    thought = Chunk("assistant", "message", None, "Hm.", "user")
+    homeless.choose_model(ScriptedModel([thought, said("One.")]))
+    drive(homeless.ask("First?"))
+    remarks = homeless.save(tmp_path / "mine.ipynb")
+    assert any("thoughts are left out" in each for each in remarks)
     leave(homeless, "reset", other)
     assert homeless.messages == []
 

@@ -20,7 +20,7 @@ from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.effect_words import pieces, plain_text
 from lmc_jupyter.frontends.screen import Pages, read_page
-from lmc_jupyter.lmc import Chunk, Message, Note, cell_of, clean, is_partial
+from lmc_jupyter.lmc import Chunk, Message, Note, cell_of, clean, is_partial, is_thought
 
 PROPOSAL = "application/vnd.lmc.proposal+json"
 """The MIME type of a proposal; js/src/lab/proposal.ts draws it."""
@@ -134,7 +134,7 @@ class Card:
         inner, plain = self._render(text)
         if self.head.recipient == "assistant":
             return html.details("For the model", inner), ""
-        if (self.head.role, self.head.type, self.head.recipient) == THOUGHTS:
+        if is_thought(self.head):
             return html.details("Thoughts", inner), ""
         return inner, plain
 
@@ -189,10 +189,6 @@ class Card:
         tail = f"\n[{plain_text(self.effects)}]" if self.effects else ""
         tail += f"\n{html.names_text(self.names)}" if self.names else ""
         return inner, f"{head}\n{html.visible(text)}{tail}"
-
-
-THOUGHTS = ("assistant", "message", "user")
-"""Role, type and recipient of what a model says to itself."""
 
 
 def _sound(text: str) -> str:

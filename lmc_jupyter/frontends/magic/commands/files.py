@@ -52,13 +52,14 @@ _WRITES = {"PATH": paths, "NAME": format_names("write")}
 
 @command(
     "save",
-    "[PATH] [--format NAME] [--replace]",
+    "[PATH] [--format NAME] [--replace] [--thoughts]",
     help="write this conversation to a file that `load` reads",
-    more="The file's extension selects the format; without a path, the format is LMC JSON.",
+    more="The file's extension selects the format; without a path, the format is LMC JSON, which "
+    "has the model's thoughts. --thoughts writes them in any other format too.",
     complete=_WRITES,
 )
-def save(call: Call, path: str | None, format: str | None, replace: bool) -> str:
-    return _write(call, path, format, replace, ".json")
+def save(call: Call, path: str | None, format: str | None, replace: bool, thoughts: bool) -> str:
+    return _write(call, path, format, ".json", replace=replace, thoughts=thoughts)
 
 
 @command(
@@ -79,22 +80,34 @@ def load(call: Call, path: str, format: str | None) -> str:
 
 @command(
     "export",
-    "[PATH] [--format NAME] [--replace] [--only-ran]",
+    "[PATH] [--format NAME] [--replace] [--only-ran] [--thoughts]",
     help="export this conversation: a notebook that runs without a model, Markdown, …",
     more="The file's extension selects the format; without a path, the format is a notebook. "
-    "--only-ran leaves out code that you declined, that failed or that was stopped.",
+    "--only-ran leaves out code that you declined, that failed or that was stopped. --thoughts "
+    "writes the model's thoughts too.",
     complete=_WRITES,
 )
-def export(call: Call, path: str | None, format: str | None, replace: bool, only_ran: bool) -> str:
-    return _write(call, path, format, replace, ".ipynb", only_ran)
+def export(
+    call: Call,
+    path: str | None,
+    format: str | None,
+    replace: bool,
+    only_ran: bool,
+    thoughts: bool,
+) -> str:
+    return _write(
+        call, path, format, ".ipynb", replace=replace, only_ran=only_ran, thoughts=thoughts
+    )
 
 
 def _write(
     call: Call,
     path: str | None,
     name: str | None,
-    replace: bool,
     ending: str,
+    *,
+    replace: bool,
+    thoughts: bool,
     only_ran: bool = False,
 ) -> str:
     """Write the conversation to a file; without a path, to one of its title."""
@@ -110,7 +123,9 @@ def _write(
     if not target.parent.is_dir():
         raise WrongCommand(f"there is no folder {str(target.parent)!r}: make it first")
     try:
-        losses = call.session.save(target, name, replace=replace, only_ran=only_ran)
+        losses = call.session.save(
+            target, name, replace=replace, only_ran=only_ran, thoughts=thoughts
+        )
     except OSError as error:
         raise WrongCommand(f"{str(target)!r} cannot be written: {error.strerror}") from None
     lines = [f"Wrote {target}.", *losses]
