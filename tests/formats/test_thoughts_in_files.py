@@ -74,8 +74,8 @@ def test_a_thought_that_is_asked_for_is_read_back_as_one(name: str, tmp_path: Pa
 
 
 def test_a_reader_of_the_file_tells_a_thought_from_the_answer(tmp_path: Path) -> None:
-    formats.write(talk(), tmp_path / "talk.md", thoughts=True)
-    text = (tmp_path / "talk.md").read_text()
+    formats.write(talk(), tmp_path / "talk.markdown", thoughts=True)
+    text = (tmp_path / "talk.markdown").read_text()
     assert "<details>\n<summary>Thoughts</summary>\n\nLet me count the sheep.\n\n</details>" in text
     formats.write(talk(), tmp_path / "talk.ipynb", thoughts=True)
     sources = [each["source"] for each in cells(tmp_path / "talk.ipynb")]
@@ -113,6 +113,6 @@ def test_what_no_model_can_read_of_a_foreign_file_is_no_thought(
     name: str, data: list[Any], tmp_path: Path
 ) -> None:
     given = formats.read(json.dumps(data).encode(), name)
-    losses = formats.write(given, tmp_path / "talk.md")
-    assert "v.mp4" in (tmp_path / "talk.md").read_text()
+    losses = formats.write(given, tmp_path / "talk.markdown")
+    assert "v.mp4" in (tmp_path / "talk.markdown").read_text()
     assert not [each for each in losses if "left out" in each]
