@@ -167,7 +167,8 @@ class Walk:
 
     def _match(self, node: ast.Match, scope: Scope) -> None:
         subject = self.hand_on(node.subject, scope)
-        part = mix([subject, self.element(subject)])
+        kind = THEIRS if THEIRS in (subject.kind, self.element(subject).kind) else OWN
+        part = Value(kind, subject.reach, subject.reach, functions=subject.functions)
         for case in node.cases:
             for each in ast.walk(case.pattern):
                 if name := getattr(each, "name", None) or getattr(each, "rest", None):
