@@ -235,6 +235,11 @@ Ship.__module__ = "__main__"
         ("import threading\nthreading.Thread(target=os.remove)", ("unknown", "os.remove()")),
         ("sorted('ab', key=lambda x: os.remove(x))", ("removes", "x")),
         ("vars(os)['remove']('x')", ("unknown", "vars(os)")),
+        ("import atexit\n@atexit.register\ndef f(): os.remove('x')", ("removes", "x")),
+        (
+            "import functools\n@functools.partial(map, str)\ndef f(): os.remove('x')",
+            ("removes", "x"),
+        ),
     ],
 )
 def test_nothing_is_silent_where_it_is_not_known(code, effect):
@@ -261,6 +266,13 @@ def test_honest_work_with_data_is_not_said_to_do_more(code):
 
     names = {"df": pd.DataFrame({"a": [1]}), "np": np, "plt": plt}
     assert {kind for kind, _ in kinds(code, names)} <= {"makes"}
+
+
+def test_a_method_that_only_begins_as_one_that_writes_a_file_names_none() -> None:
+    sheet = type("Worksheet", (), {"__module__": "xlsxwriter.worksheet"})()
+    assert "writes" not in {
+        kind for kind, _ in kinds("sheet.write_column('A1', [1])", {"sheet": sheet})
+    }
 
 
 def test_a_new_name_of_a_step_alone_is_not_named_and_one_of_the_persons_is() -> None:

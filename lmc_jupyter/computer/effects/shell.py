@@ -28,14 +28,13 @@ _OPERATORS = "();<>|&\n"
 _HIDE = {ord(each): 0xE000 + ord(each) for each in _OPERATORS}
 _SHOW = {hidden: each for each, hidden in _HIDE.items()}
 _INSIDE = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
-_VARIABLE = re.compile(r"[A-Za-z_]\w*\+?=|-")
-"""…and variables and options there."""
+_OPTION = re.compile(r"[A-Za-z_]\w*\+?=|-")
 _NOWHERE = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)$|\d$|-$")
 _BEFORE = words("""
 then do else elif if while until { } ! fi done esac time sudo nohup env command exec nice xargs
 builtin
 """)
-"""Words before a program that is the one to look at."""
+"""Words before a program that is the one to look at; variables and options stand there too."""
 _HARMLESS = words("""
 alias awk basename bc cal cat cd clear cmp comm cut date declare df diff dirname du echo exit export
 expr false file fold free getconf grep egrep fgrep rg head help history hostname id jobs jq less let
@@ -111,7 +110,7 @@ def _commands(code: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _of_command(command: list[str], every: bool) -> Iterator[Effect]:
-    while command and (command[0] in _BEFORE or _VARIABLE.match(command[0])):
+    while command and (command[0] in _BEFORE or _OPTION.match(command[0])):
         command = command[1:]
     if not command:
         return

@@ -27,7 +27,8 @@ def _table(text: str) -> dict[str, frozenset[str]]:
 
 WRITE_METHODS = re.compile(
     r"(?:to_(?:csv|json|excel|parquet|feather|pickle|hdf|stata|html|latex|markdown|string|xml|orc"
-    r"|netcdf|zarr|file|sql)|tofile|save|savefig|write_\w+|print_(?:figure|png|pdf|svg))$"
+    r"|netcdf|zarr|file|sql)|tofile|save|savefig|write_(?:csv|parquet|excel|html|image)"
+    r"|print_(?:figure|png|pdf|svg))$"
 )
 """Methods that write the file which is their first argument; without one they give a text."""
 FILES = {
@@ -171,11 +172,8 @@ shutil: copyfileobj disk_usage get_terminal_size which
 sqlite3: Connection Row connect
 pickle: dump dumps
 gc: collect get_count get_stats
-importlib: invalidate_caches
 importlib.util: find_spec
 atexit: register
-cProfile: Profile
-signal: signal
 multiprocessing: Queue cpu_count
 IPython: get_ipython version_info
 IPython.core.display: HTML Image Markdown display
@@ -185,6 +183,12 @@ lmc_jupyter: Chunk Message current_session delimit share
 
 FILE_WRITES = words("write writelines writestr truncate add addfile")
 """Methods of an open file that change it."""
+DECORATORS = words("""
+staticmethod classmethod property setter getter deleter lru_cache cache cached_property wraps
+dataclass contextmanager asynccontextmanager njit jit vectorize abstractmethod overload
+total_ordering singledispatch override
+""")
+"""Decorators that do not call the function."""
 BACK_DOORS = re.compile(
     r"(?:f_|gi_|cr_|tb_|ag_)\w+$|mro$"
     r"|__(?!(?:name|doc|class|module|version|file|len|init|str|repr|eq|iter|next|call|dict|annotations"

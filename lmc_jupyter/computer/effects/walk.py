@@ -223,13 +223,12 @@ class Walk:
         else:
             value = self._lambda(node, scope)
         for decorator in reversed(node.decorator_list):
+            name = source(decorator.func if isinstance(decorator, ast.Call) else decorator)
             function = self.value(decorator, scope)
-            is_method = function.owner is not None and not function.owner.is_place
-            is_quiet = tables.is_harmless(function.kind) and "interact" not in function.kind
             if function.functions:
                 call = calls.Call(decorator, [calls.Given(ast.Name(node.name), value)], {})
                 value = calls.call(self, function, call)
-            elif is_method or not is_quiet:
+            elif name.rpartition(".")[2] not in tables.DECORATORS:
                 calls.hand_on(self, value, ast.Name(node.name))
                 calls.hand_on(self, function, decorator)
         self.bind_name(node.name, scope, value)
@@ -292,10 +291,10 @@ class Walk:
             if known.is_place or known.functions:
                 calls.call(self, known, call)
         me = Value(parts=given.reach, functions=given.functions)
-        methods = {getattr(each, "name", ""): each for each in node.body if hasattr(each, "args")}
-        for name in sorted(methods, key=lambda name: name != "__init__"):
-            arguments = call if name == "__init__" else calls.Call(call.node, [], {})
-            self.run(values.Function(methods[name], scope, me), arguments)
+        methods: list[Any] = [each for each in node.body if hasattr(each, "args")]
+        for method in sorted(methods, key=lambda each: each.name != "__init__"):
+            arguments = call if method.name == "__init__" else calls.Call(call.node, [], {})
+            self.run(values.Function(method, scope, me), arguments)
         return me
 
     def _arguments(self, function: values.Function, call: calls.Call) -> dict[str, Value]:
