@@ -127,12 +127,11 @@ def write(
             f"the file {os.fspath(path)!r} exists already: choose another name, or replace it "
             "with replace=True"
         )
-    thought = 0
+    whole = len(conversation.messages)
     if not thoughts and module.NAME != "lmc":  # which is for going on with it as it was
-        thought = len(conversation.messages)
         conversation = _without_thoughts(conversation)
-        thought -= len(conversation.messages)
     count = len(conversation.messages)
+    thought_count = whole - count
     if only_ran:
         conversation = _only_ran(conversation)
     data, losses = cast(Callable[[Conversation], tuple[bytes, list[str]]], module.write)(
@@ -145,11 +144,11 @@ def write(
             f"Code that you declined, that failed or that was stopped is left out: {count} "
             f"{'message' if count == 1 else 'messages'}.",
         ]
-    if thought:
+    if thought_count:
         losses = [
             *losses,
-            f"The model's thoughts are left out ({thought} "
-            f"{'message' if thought == 1 else 'messages'}): "
+            f"The model's thoughts are left out ({thought_count} "
+            f"{'message' if thought_count == 1 else 'messages'}): "
             "`%lmc export PATH --thoughts` writes them too.",
         ]
     if len(data) > strict_json.MAX_BYTES:

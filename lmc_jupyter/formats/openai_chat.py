@@ -404,7 +404,7 @@ class _Reader:
             f"Entry {number} has a part of the type {kind!r:.60}, which LMC does not have: it "
             "was read as text for you, and no model gets it."
         )
-        was = {WAS: {"type": kind}} if role == "assistant" else {}  # else a thought
+        was = {WAS: {"type": kind}} if role == "assistant" else {}  # so that it is no thought
         return Message(role, "message", None, as_json(part), "user", extra=was)
 
     def image(self, number: int, role: Role, part: Mapping[str, Any]) -> Message:
