@@ -213,7 +213,6 @@ export const WORDS = {
   // the ledger
   goes: "With your question:",
   goesAlways: "This goes with every question",
-  nothingGoes: "nothing of the notebook",
   ledgerHint: "What of the notebook goes with your question: look, untick, pin",
   reset: "Reset",
   resetHint: "Tick again all that you have unticked",

@@ -373,8 +373,16 @@ _ALONE = ("markdown", "names", "output", "selection")
 """Kinds of which there is one."""
 
 
-def describe(parts: Sequence[Part]) -> str:
-    """The parts in a line: "3 cells · 1 figure · 420 tokens"; "" for none."""
+def describe(parts: Sequence[Part], always: Sequence[Part] = ()) -> str:
+    """The parts in a line: "3 cells · 1 figure · 420 tokens"; "" for none.
+
+    Parameters
+    ----------
+    always : parts of every question, which are counted beside: "+ 708 with every question"
+    """
+    if always:
+        goes = describe(parts) or "nothing of the notebook · 0 tokens"
+        return f"{goes} + {sum(each.tokens for each in always):,} with every question"
     if not parts:
         return ""
     words = [

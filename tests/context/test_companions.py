@@ -255,3 +255,7 @@ def test_the_parts_are_described_in_a_line():
     assert describe([cell, cell, figure]) == f"2 cells · 1 figure · {both:,} tokens"
     markdown = Part("markdown", "Markdown", "text")
     assert describe([markdown]).startswith("markdown · ")
+    always = [Part("instructions", "instructions", "Be short."), Part("names", "names", "x: int")]
+    more = f" + {sum(each.tokens for each in always)} with every question"
+    assert describe([cell], always) == describe([cell]) + more
+    assert describe([], always) == "nothing of the notebook · 0 tokens" + more

@@ -62,7 +62,13 @@ def test_what_is_listed_is_what_is_sent_and_what_is_left_out_stays_listed(lab, p
     assert "canary-one" in parts[f"In [{first}]"]
     chosen = choice(f"cell {first}", above="# Title")
     assert listed(panel, chosen) == parts
-    assert panel.value("context", text="", choice=chosen)["line"].startswith("markdown · 1 cell · ")
+    ledger = panel.value("context", text="", choice=chosen)
+    own = sum(each["tokens"] for each in ledger["parts"] if each["id"] != f"cell {first}")
+    always = sum(each["tokens"] for each in ledger["always"])
+    line = f"markdown · 1 cell · names · {own:,} tokens + {always:,} with every question"
+    assert ledger["line"] == line
+    lab.finish(cell := lab.start("%lmc context"))
+    assert f"With every question: {always:,} tokens." in lab.text(cell)
     del parts[f"In [{first}]"]
     assert ask(panel, "What?", chosen) == "\n\n".join(parts.values())
     assert listed(panel, choice()) == {}

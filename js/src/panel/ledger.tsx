@@ -179,7 +179,7 @@ export function LedgerLine({ ledger, problem, open, setOpen, left, pinned, tick,
         title={WORDS.ledgerHint}
         onClick={() => setOpen(!open)}
       >
-        {WORDS.goes} {ledger.line || WORDS.nothingGoes}
+        {WORDS.goes} {ledger.line}
         <Icon name="caret" />
       </button>
       {ledger.parts.some(({ id }) => left.has(id)) ? (

@@ -87,9 +87,9 @@ def ledger(session: Session, question: str, choice: CellChoice) -> dict[str, Any
         unseen = session.prompt.companions(question, choice).unseen
         always = session.prompt.list_parts(session.glm.for_prompt())
     return {
-        "line": describe([part for part, goes in listed if goes]),
+        "line": describe([part for part, goes in listed if goes], always),
         "parts": [part_wire(part) for part, _ in listed],
-        "always": [part_wire(part) for part in always] if listed else [],
+        "always": [part_wire(part) for part in always],
         "unseen": unseen_wire(unseen),
     }
 
