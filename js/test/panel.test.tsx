@@ -816,7 +816,7 @@ describe("the composer", () => {
       await page.type("plot @d");
       await later();
       expect(page.kernel.heard("names")).toMatchObject([{ prefix: "d" }]);
-      expect(page.text("[role=option]")).toBe("dfDataFrame(150, 5)");
+      expect(page.text("[role=option]")).toBe("dfDataFrame (150, 5)");
       await page.key("ArrowDown");
       expect(page.all("[role=option]")[1]?.getAttribute("aria-selected")).toBe("true");
       await page.key("Enter");

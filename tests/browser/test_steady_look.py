@@ -1,4 +1,6 @@
-"""What does not move, and is not mistaken: a cell's box, the row below an answer, broken lines."""
+"""What does not move, and is not mistaken: a cell's box, the row below an answer, broken lines,
+the slash menu.
+"""
 
 from __future__ import annotations
 
@@ -100,3 +102,31 @@ def test_what_can_be_done_with_an_answer_stands_in_one_row_below_it(chat):
     assert abs(tools["y"] - again["y"]) < 3
     text = answer.locator("p").bounding_box()
     assert again["y"] - (text["y"] + text["height"]) < 16
+
+
+EDGES = """options => options.map(option => {
+  const text = document.createRange();
+  text.selectNodeContents(option.querySelector('.lmc-option-detail'));
+  const name = document.createRange();
+  name.selectNodeContents(option.querySelector('.lmc-option-name'));
+  const box = option.getBoundingClientRect(), end = name.getBoundingClientRect().right;
+  const rows = [...text.getClientRects()].filter(row => row.width);
+  return { starts: rows.map(row => Math.round(row.left)),
+           is_clear: rows.every(row => row.left > end && row.right <= box.right) };
+})"""
+
+
+@pytest.mark.parametrize("width", [900, 1400])
+def test_the_descriptions_of_the_slash_menu_begin_at_one_edge_in_each_row(chat, width):
+    chat.page.set_viewport_size({"width": width, "height": 900})
+    assert chat.panel.bounding_box()["width"] == 400
+    chat.composer.fill("")
+    chat.composer.press_sequentially("/")
+    options = chat.panel.get_by_role("option")
+    options.first.wait_for()
+    edges = options.evaluate_all(EDGES)
+    assert len(edges) > 20
+    assert max(len(each["starts"]) for each in edges) > 1, "one is broken, else this tells nothing"
+    assert len({start for each in edges for start in each["starts"]}) == 1
+    assert all(each["is_clear"] for each in edges)
+    chat.composer.fill("")

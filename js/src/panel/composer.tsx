@@ -388,5 +388,5 @@ export function Composer({ busy, enterSends, send, handle, read, id, left, stop 
 }
 
 function optionOf({ name, type, shape }: Name): Option {
-  return { key: name, label: name, more: type, detail: shape };
+  return { key: name, label: name, detail: `${type} ${shape}` };
 }

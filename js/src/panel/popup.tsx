@@ -58,8 +58,10 @@ export function OptionList({ id, label, options, active, choose, hover, bare }: 
           onMouseMove={() => index !== active && hover?.(index)}
           onClick={() => choose(index)}
         >
-          <span class="lmc-option-label">{option.label}</span>
-          {option.more ? <span class="lmc-option-more">{option.more}</span> : null}
+          <span class="lmc-option-name">
+            <span class="lmc-option-label">{option.label}</span>
+            {option.more ? <span class="lmc-option-more"> {option.more}</span> : null}
+          </span>
           <span class="lmc-option-detail">{option.detail}</span>
         </li>
       ))}
