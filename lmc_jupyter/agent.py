@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from lmc_jupyter.content.error_text import fails
+from lmc_jupyter.content.remarks import NOT_RUN
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import CallError, ComputerError, GateError, LMCError, ModelError, Stopped
 from lmc_jupyter.gate import Decision, Gate, Grant, Runner
@@ -317,7 +318,7 @@ def _note(text: str) -> Message:
 
 
 def _not_run(reason: str) -> Message:
-    return _note(f"This code was not run: {reason.rstrip('.')}.")
+    return _note(f"{NOT_RUN}: {reason.rstrip('.')}.")
 
 
 def can_go_on(last: Message) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from lmc_jupyter.content import remarks
 from lmc_jupyter.content.error_text import fails
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.lmc import Message, is_proposal, is_thought
@@ -54,20 +55,16 @@ class Block:
             return "stopped"
         if not self.results:
             return "waits" if self.first.role == "assistant" else "ran"
-        if texts and str(texts[0].content).startswith(NOT_RUN):
+        if texts and str(texts[0].content).startswith(remarks.NOT_RUN):
             return "declined"
         failed = any(fails(str(each.content), self.first.format) for each in texts)
         return "failed" if failed else "ran"
 
     @property
     def why_not(self) -> str:
-        """The reason that was given for code that was not run; "" without."""
+        """The reason why code was not run, for the person; "" without."""
         text = next((str(each.content) for each in self.results if is_text(each)), "")
-        return text.removeprefix(NOT_RUN).removeprefix(": ").strip()
-
-
-NOT_RUN = "This code was not run"
-"""Begins what the computer answers to code that was declined."""
+        return remarks.why_not(text)
 
 
 def is_text(message: Message) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 from lmc_jupyter import formats
 from lmc_jupyter.content.chat import place_of_cell
 from lmc_jupyter.content.notebook_file import code_that_ran
+from lmc_jupyter.content.remarks import NOT_RUN
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation, Rating
 from lmc_jupyter.conversation.conversations import copy_of, display_title
@@ -239,7 +240,7 @@ class CurrentConversation:
         messages = [each.stamped() for each in messages]
         notes = []
         if self._waits() and messages and messages[0].role != "computer":
-            notes = [questions.note("This code was not run: the user went on without it.")]
+            notes = [questions.note(f"{NOT_RUN}: the user went on without it.")]
         self._history.put(len(self._history), [*notes, *self.take_notes(), *messages])
         return messages
 
@@ -318,7 +319,7 @@ class CurrentConversation:
         """
         notes = []
         if self._waits():
-            notes = [questions.note("This code was not run: other code came in between.")]
+            notes = [questions.note(f"{NOT_RUN}: other code came in between.")]
         note = questions.note(text, "assistant")
         self._history.put(len(self._history), [*notes, note])
 

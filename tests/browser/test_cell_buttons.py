@@ -94,7 +94,7 @@ def test_dont_run_runs_nothing_and_tells_the_model_why(asking):
     asked.cell.get_by_label("Reason for not running it").fill("I would rather not")
     asked.press("Don't run")
     asked.done()
-    expect(asked.cell).to_contain_text("This code was not run: I would rather not.")
+    expect(asked.cell).to_contain_text("Not run: I would rather not.")
     expect(asked.cell).to_contain_text("Understood.")
     assert asked.chat.value("'ran' in globals()") is False
 
@@ -179,7 +179,7 @@ def test_a_click_that_a_script_makes_decides_nothing(asking):
     asked.chat.page.keyboard.press("Enter")
     asked.press("Don't run")
     asked.done()
-    expect(asked.cell).to_contain_text("This code was not run: the user declined.")
+    expect(asked.cell).to_contain_text("Not run: you declined it.")
 
 
 @pytest.mark.day

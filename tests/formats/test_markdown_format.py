@@ -35,7 +35,7 @@ def test_it_reads_as_a_conversation() -> None:
     ) == (
         "# Files\n\n*m*\n\n**You:**\n\n> How many?\n>\n> Quick.\n\nSo:\n\n"
         "```bash\nls | wc -l\n```\n\n```\n7\n```\n\n"
-        "*This was not run (the user declined):*\n\n```python\nrm()\n```\n"
+        "*This was not run (you declined it):*\n\n```python\nrm()\n```\n"
     )
 
 

@@ -281,7 +281,7 @@ def test_what_has_no_cell_is_text_and_named() -> None:
     [
         ([out(TRACE.format(1))], "This was tried and failed"),
         ([out("  This code, line 1\n    (\nSyntaxError: '(' was never closed\n")], "failed"),
-        ([out(NO)], r"This was not run (the user declined)"),
+        ([out(NO)], r"This was not run (you declined it)"),
         ([out("1\n2\n", partial=True)], "This was stopped"),
         ([], "This was not run"),
     ],

@@ -16,6 +16,7 @@ from scripted import ScriptedModel, assert_valid, code, drive, line, picture, pr
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.content.bundle import WidgetChunk
+from lmc_jupyter.content.remarks import for_person
 from lmc_jupyter.conversation.writer import RESTART_NOTICE
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.frontends.panel.batch import Batch
@@ -89,15 +90,16 @@ class Shown:
         """The front end shows the conversation, and what a new one would be shown."""
         self.sync()
         said = [
-            (m.role, m.type, m.content, bool(m.extra.get("partial")))
+            (m.role, m.type, for_person(m.content), bool(m.extra.get("partial")))
             for m in self.session.messages
             if m.content
         ]
         shown = [
+            ("computer", "console", r["note"], False) if "note" in r else
             (r["message"]["role"], r["message"]["type"], r["message"]["content"],
              r.get("partial", False))
             for r in self.view.records
-            if "message" in r and r["message"]["content"]
+            if r.get("level") != "error" and ("note" in r or r["message"]["content"])
         ]  # fmt: skip
         assert shown == said
         fresh = Records()
@@ -241,10 +243,34 @@ def test_a_declined_block_is_not_run_also_in_a_panel_that_comes_later():
     it.view = Records()
     it.sync()
     assert it.fates() == ["not run"]
-    assert [each.get("fate") for each in it.view.records if each["message"]["type"] == "code"] == [
+    messages = [each for each in it.view.records if "message" in each]
+    assert [each.get("fate") for each in messages if each["message"]["type"] == "code"] == [
         "not run",
         None,
     ]
+    assert it.view.records[2] == {"note": "Not run: you declined it.", "level": "info"}
+
+
+def test_the_limit_of_replies_is_a_notice_and_nothing_that_code_has_printed():
+    it = Shown([code("0", end=True)])
+    it.session.max_turns = 1
+    drive(it.session.ask("Go."), Decision(True))
+    it.check()
+    text = it.session.messages[-1].content
+    assert text.startswith("Stopped after 1 replies and 1 blocks")
+    assert it.view.records[-1] == {"note": text, "level": "info"}
+
+
+def test_a_program_that_prints_such_a_sentence_has_printed_it():
+    text = "This code was not run: the user declined."
+    OUTPUTS.append([printed(text)])
+    try:
+        it = Shown([code(str(len(OUTPUTS) - 1), end=True)], [said("ok")])
+        drive(it.session.ask("Go."), Decision(True))
+    finally:
+        OUTPUTS.pop()
+    it.sync()
+    assert it.view.records[2]["message"]["content"] == text
 
 
 def test_that_the_kernel_was_restarted_is_a_notice_and_nothing_that_code_has_printed():
@@ -539,7 +565,7 @@ def test_a_ctrl_c_in_the_midst_of_an_event_leaves_the_panel_in_step():
         finally:
             sys.settrace(before)
         drive(shown.session.ask("Last?"), Decision(True))
-        texts = [each.content for each in shown.session.messages if each.content]
+        texts = [for_person(m.content) for m in shown.session.messages if m.content]
         assert [each for each in shown.texts() if each] == texts, number
 
 

@@ -716,7 +716,7 @@ def test_where_nobody_can_answer_nothing_runs_and_it_says_so(lab, unseen):
     cell = ask(lab, "ran = 0; scripted([code('ran = 1')], [said('Well.')])", allow_stdin=False)
     messages = lab.finish(cell)
     assert lab.status == "ok"
-    assert "This code was not run: nobody can be asked here" in words(lab, cell)
+    assert "Not run: nobody can be asked here" in words(lab, cell)
     assert "--auto-run" in words(lab, cell)
     assert "ask in the chat panel" in words(lab, cell)
     assert "comm_open" not in [m["msg_type"] for m in messages]
@@ -788,7 +788,7 @@ def test_where_updates_are_repeated_each_message_stands_there_once(lab, seen):
     assert code.startswith("[python, ")
     assert "\nprint(42)" in code
     assert [each.partition("\n")[0] for each in rest] == [
-        "buttons", "[python, not run]", "This code was not run: no more.", "Well."
+        "buttons", "[python, not run]", "Not run: no more.", "Well."
     ]  # fmt: skip
     assert done.startswith("[Done")
 

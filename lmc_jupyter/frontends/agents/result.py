@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lmc_jupyter.content.remarks import NOT_RUN
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.frontends.cell.html import visible
 from lmc_jupyter.lmc import Message, clean
@@ -19,7 +20,7 @@ _ERROR = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrup
 _FAILED = "The computer failed: "
 """As `lmc_jupyter.agent` says it."""
 _DATA_URL = re.compile(r"data:(image/\w+);base64,(.*)", re.DOTALL)
-_NOT_RUN = re.compile(r"This code was not run: (.*)\.", re.DOTALL)
+_NOT_RUN = re.compile(rf"{NOT_RUN}: (.*)\.", re.DOTALL)
 
 Result = dict[str, Any]
 """text, images (each with `mime` and base64 `data`), data, and failed."""
@@ -34,7 +35,7 @@ def refused(reason: str) -> Result:
 def not_run(reason: str) -> Result:
     """A block did not run, and why."""
     reason = reason.rstrip(".")
-    text = f"This code was not run: {reason}."
+    text = f"{NOT_RUN}: {reason}."
     return {**refused(text), "data": {"ran": False, "reason": clean(reason)}}
 
 

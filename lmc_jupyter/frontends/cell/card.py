@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from lmc_jupyter.content import shorten, terminal
+from lmc_jupyter.content import remarks, shorten, terminal
 from lmc_jupyter.content.chat import place_of_cell
 from lmc_jupyter.content.effect import Effect
 from lmc_jupyter.content.hidden import count_hidden
@@ -156,6 +156,7 @@ class Card:
             return html.note_html(f"{type_}: {name}"), terminal.plain(f"[{type_}: {name}]")
         plain = shorten.lines(terminal.plain(text), html.CONSOLE_LINES).strip("\n")
         if isinstance(self.message, Note):
+            plain = remarks.for_person(plain)
             return html.note_html(plain), plain
         return html.console_html(text), plain
 

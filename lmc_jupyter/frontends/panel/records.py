@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from typing import Any, get_args
 
+from lmc_jupyter.content import remarks
 from lmc_jupyter.content.bundle import WidgetChunk
 from lmc_jupyter.content.error_text import fails
 from lmc_jupyter.context.parts import of_question, text_of
@@ -21,7 +22,6 @@ from lmc_jupyter.conversation import Rating, events
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.conversation.writer import RESTART_NOTICE
-from lmc_jupyter.formats.blocks import NOT_RUN
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.ledger import unseen_wire
 from lmc_jupyter.frontends.panel.wire import event_wire
@@ -47,7 +47,7 @@ _RATINGS = get_args(Rating)
 
 @dataclass(eq=False)
 class Record:
-    """A line of the list: a message, or a note of ours, which is none but for a restart's."""
+    """A line of the list: a message, or a note of ours; a remark in the conversation is both."""
 
     head: Message | Chunk | None = None
     """The message; while it is being written its first chunk, and the assembler has its text."""
@@ -59,15 +59,17 @@ class Record:
 
     @classmethod
     def of(cls, message: Message) -> Record:
+        """The record of a message that nobody saw being written, as what code prints is."""
         record = cls()
         record.take(message)
+        text = message.content if record.is_of("computer", "console") else None
+        if text == RESTART_NOTICE or (isinstance(text, str) and remarks.is_remark(text)):
+            record.note = {"note": clean(remarks.for_person(text)), "level": "info"}
         return record
 
     def take(self, message: Message) -> None:
         """This is the message, as the conversation has it."""
         self.head, self.whole = message, True
-        if message.type == "console" and message.content == RESTART_NOTICE:
-            self.note = {"note": RESTART_NOTICE, "level": "info"}  # not what code has printed
         if is_partial(message):
             self.marks["partial"] = True
         if about := about_of(message):
@@ -213,7 +215,7 @@ class Records:
             if record.is_page:
                 record.marks["page"] = "heard"  # what it said stands there
             elif record.is_block:
-                if str(after.content).startswith(NOT_RUN):
+                if str(after.content).startswith(remarks.NOT_RUN):
                     record.marks["fate"] = "not run"
                 elif fails(str(after.content), message.format):
                     record.marks["failed"] = True

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import TextIO
 
-from lmc_jupyter.content import terminal
+from lmc_jupyter.content import remarks, terminal
 from lmc_jupyter.content.chat import place_of_cell
 from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Event
@@ -19,7 +19,7 @@ from lmc_jupyter.frontends.cell.html import page_text, visible
 from lmc_jupyter.frontends.effect_words import plain_text
 from lmc_jupyter.frontends.question import by_keyboard
 from lmc_jupyter.gate import Decision, Proposal
-from lmc_jupyter.lmc import Chunk, Message, cell_of, is_code
+from lmc_jupyter.lmc import Chunk, Message, Note, cell_of, is_code
 from lmc_jupyter.session import Session
 
 _READ: dict[str | None, Callable[[str], str]] = {"html": page_text, "markdown": terminal.plain}
@@ -140,7 +140,9 @@ class TextView:
                 words = _READ[message.format](message.content)
                 self._whole(message, words or f"[{message.format}: it is seen in a notebook only]")
             elif not was_open:
-                self._whole(message, _readable(message))
+                text = _readable(message)
+                is_note = isinstance(message, Note)
+                self._whole(message, remarks.for_person(text) if is_note else text)
         elif is_code(message):
             self._code = message.content if self._is_shown else None
 
