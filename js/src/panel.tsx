@@ -385,7 +385,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
             state={state.state}
             note={conversation.ready ? state.note || (tables.states[state.state]?.label ?? state.state) : WORDS.connecting}
             since={conversation.since}
-            seconds={last?.over && state.state !== "idle" ? last.seconds : null}
+            seconds={last?.over && !["idle", "stopped"].includes(state.state) ? last.seconds : null}
             busy={busy || !conversation.ready}
           />
           <Queue busy={busy} />

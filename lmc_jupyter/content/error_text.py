@@ -83,6 +83,17 @@ def stopped(error: BaseException, filename: str) -> str:
     return "KeyboardInterrupt" if line is None else f"It was at line {line}.\nKeyboardInterrupt"
 
 
+_STOP = re.compile(r"^(It was at line \d+\.\n)?KeyboardInterrupt\n?\Z", re.MULTILINE)
+
+
+def without_stop(text: str) -> str:
+    """The output of a stopped block for a person, whom its head tells that it was stopped."""
+    found = _STOP.search(text)
+    if found is None or (found[1] is None and _FAILS.search(text)):
+        return text  # the last line of a traceback, as of a program that bash ran
+    return text[: found.start()]
+
+
 _SUGGESTION = "Did you mean"
 """Python's own words, from 3.12 on."""
 

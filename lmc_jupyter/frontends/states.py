@@ -1,7 +1,7 @@
 """The states of an answer, in a cell, in a terminal and in the panel.
 
 One rule: what a state is called, and whether it ends an answer, stands here alone; the front end
-gets this table with its snapshot.
+gets this table with its snapshot. So does how a person reads the time that one took.
 """
 
 from __future__ import annotations
@@ -31,3 +31,12 @@ STATES: dict[str, State] = {
 def is_over(state: str) -> bool:
     """Whether no answer is being given in this state."""
     return STATES[state]["over"]
+
+
+def span(seconds: float) -> str:
+    """Seconds for a person: `3.2 s`, `48 s`, `2 min 05 s`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{int(seconds)} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"

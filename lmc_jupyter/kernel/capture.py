@@ -50,8 +50,8 @@ class Listener(Protocol):
     def clear_output(self, wait: bool) -> None: ...
     def error(self, error: BaseException) -> None: ...
 
-    def stop_text(self, error: BaseException) -> str:
-        """What a person reads in place of a traceback; "" unless they have stopped the code."""
+    def is_stop(self, error: BaseException) -> bool:
+        """Whether the person has stopped the code, which is no error: a view says so."""
         ...
 
     def traceback(self, error: BaseException, lines: list[str]) -> list[str]:
@@ -292,8 +292,7 @@ class Capture:
 
     def _showtraceback(self, show: Callable[..., Any]) -> Callable[..., Any]:
         def replacement(kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
-            if self._show and not self._over and (text := self._listener.stop_text(value)):
-                self._quietly(sys.stdout.write, text)
+            if self._show and not self._over and self._listener.is_stop(value):
                 self._listener.error(value)
             elif self._error_as_text and self._show and not self._over:
                 self._quietly(sys.stderr.write, "\n".join(lines) + "\n")

@@ -150,7 +150,7 @@ def test_a_block_that_runs_has_its_seconds_and_a_stop_below_it(asking):
     row.get_by_role("button", name="Stop", exact=True).click()  # while the line that runs changes
     asked.done()
     expect(row).to_have_count(0)
-    expect(asked.cell).to_contain_text("Stopped after")
+    expect(asked.cell).to_contain_text("stopped after")
 
 
 def test_code_in_a_cell_is_broken_between_words(asking):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from panel_page import press
 from playwright.sync_api import expect
@@ -40,10 +42,11 @@ def test_in_a_cell_a_stop_is_one_line_and_a_failure_is_marked(chat):
     press(card, "Run")
     output = chat.notebook.cell(at).locator(".jp-Cell-outputArea")
     expect(output).to_contain_text("begun")
-    output.get_by_role("button", name="Stop").first.click()
-    expect(output).to_contain_text("Stopped after")
+    output.get_by_role("button", name="Stop").click()  # there is one
+    expect(output).to_contain_text("stopped after")
     chat.notebook.wait_done(at)
     expect(output).not_to_contain_text("Traceback")
+    assert len(re.findall(r"\d s\b", output.inner_text())) == 1, "the time is said once"
     assert not [one for one in chat.notebook.outputs(at) if one["output_type"] == "error"]
     assert output.locator(".lmc-code.stopped").evaluate(EDGE) == "3px"
 
@@ -54,3 +57,17 @@ def test_in_a_cell_a_stop_is_one_line_and_a_failure_is_marked(chat):
     failed = chat.notebook.cell(at).locator(".lmc-code.failed")
     expect(failed).to_contain_text("failed after")
     assert failed.evaluate(EDGE) == "3px"
+
+
+def test_in_the_panel_the_head_of_a_block_says_that_it_was_stopped(chat):
+    chat.do(f"choose(Held(code({SLEEP!r}, end=True)))")
+    chat.ask()
+    chat.press("Run")
+    expect(chat.record("console")).to_contain_text("begun")
+    chat.button("Stop").click()
+    chat.state("stopped")
+    expect(chat.record("code")).to_contain_text("stopped · ")
+    expect(chat.record("console").locator("pre")).to_have_text("begun\n")
+    expect(chat.log).not_to_contain_text("KeyboardInterrupt")
+    expect(chat.log).not_to_contain_text("Stopped here.")
+    assert len(re.findall(r"\d s\b", chat.panel.inner_text())) == 1, "the time is said once"

@@ -6,7 +6,7 @@ import linecache
 
 import pytest
 
-from lmc_jupyter.content.error_text import short
+from lmc_jupyter.content.error_text import short, without_stop
 
 NAME = "<block>"
 
@@ -126,3 +126,17 @@ def test_an_error_whose_text_fails_is_still_told():
 
 def test_an_interrupt_is_one_word():
     assert error_of("raise KeyboardInterrupt") == "KeyboardInterrupt\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("begun\nIt was at line 3.\nKeyboardInterrupt\n", "begun\n"),
+        ("KeyboardInterrupt", ""),
+        ("KeyboardInterrupt is what it says\n", None),
+        ("Traceback (most recent call last):\n    f()\nKeyboardInterrupt\n", None),
+        ("no KeyboardInterrupt\n", None),
+    ],
+)
+def test_of_a_stop_our_own_lines_go_and_no_other(text, rest):
+    assert without_stop(text) == (text if rest is None else rest)

@@ -722,6 +722,7 @@ def test_the_record_of_code_that_was_stopped_does_not_say_that_it_runs():
     page, _ = answer(model, Stops("python", native=True), auto_run=True, fails=KeyboardInterrupt)
     assert "running" not in page.text()
     assert "ran without asking · stopped after" in page.text()
+    assert len(re.findall(r"\d s\b", page.text())) == 1, "one time, that of the block"
 
 
 def test_the_plain_text_of_the_record_holds_no_control_characters():

@@ -271,6 +271,11 @@ def test_a_program_that_prints_such_a_sentence_has_printed_it():
         OUTPUTS.pop()
     it.sync()
     assert it.view.records[2]["message"]["content"] == text
+    it.session.history.mark(2, {"seconds": 7.0})
+    batch = Batch((later := Records()).take)
+    batch.snapshot(Mirror(it.session, batch, dict).snapshot)  # as after a restart of the kernel
+    assert later.records[2]["message"]["content"] == text
+    assert "fate" not in later.records[1]
 
 
 def test_that_the_kernel_was_restarted_is_a_notice_and_nothing_that_code_has_printed():
@@ -329,6 +334,33 @@ def test_the_line_that_runs_is_in_a_snapshot():
     it.batch.flush()
     assert fresh.state["state"] == "stopped"
     assert fresh.records[1]["fate"] == "stopped"
+
+
+def test_output_of_stopped_code_does_not_say_so_again_and_a_later_panel_knows_it():
+    stop = "It was at line 3.\nKeyboardInterrupt\n"
+    OUTPUTS.append([printed("begun\n"), printed(stop)])
+    try:
+        it = Shown([code(str(len(OUTPUTS) - 1), end=True)], auto_run=True)
+        reply = it.session.ask("Go.")
+        for chunk in reply:
+            if chunk.content == stop:
+                break
+        reply.close()
+    finally:
+        OUTPUTS.pop()
+    it.sync()
+    assert it.session.messages[-1].content == f"begun\n{stop}"
+    assert it.texts()[-1] == "begun\n"
+    fresh, later = Records(), Records()
+    it.batch._send = fresh.take
+    it.batch.snapshot(it.mirror.snapshot)
+    assert [_bare(each) for each in fresh.records] == [_bare(each) for each in it.view.records]
+    batch = Batch(later.take)
+    batch.snapshot(Mirror(it.session, batch, dict).snapshot)  # as after a restart of the kernel
+    assert later.records[-1]["message"]["content"] == "begun\n"
+    assert later.records[-2]["fate"] == "stopped"
+    assert "failed" not in later.records[-2]
+    assert later.records[-2]["seconds"] == it.session.messages[-1].extra["seconds"]
 
 
 def test_the_values_of_names_in_a_question_are_apart_from_the_persons_words():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 
+import pytest
 from scripted import EchoComputer, ScriptedModel, code, said
 
 from lmc_jupyter.computer import Computer
@@ -38,6 +40,20 @@ def shown_when_asked(session: Session, question: str | None) -> str:
     play(session.ask(question), TextView(session, out, ask))
     assert len(seen) == 1
     return seen[0]
+
+
+def test_code_that_was_stopped_says_so_once_and_how_long_it_ran():
+    class Stops(Echo):
+        def run(self, code):
+            yield Chunk("computer", "console", "output", f"{code}\n")
+            raise KeyboardInterrupt
+
+    out = io.StringIO()
+    session = Session(ScriptedModel([code("1")]), Computer(Stops()))
+    with pytest.raises(KeyboardInterrupt):
+        play(session.ask("Go."), TextView(session, out, lambda _: "y"))
+    assert re.search(r"1\n\[stopped after 0\.\d s\]\n$", out.getvalue())
+    assert out.getvalue().count("stopped") == 1
 
 
 def test_code_stands_there_once_when_it_is_asked_about():

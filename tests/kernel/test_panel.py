@@ -11,6 +11,9 @@ import pytest
 from model_server import Turn, text
 from panel_view import Panel
 
+from lmc_jupyter.content.error_text import without_stop
+from lmc_jupyter.content.remarks import for_person
+
 pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
 TESTS = Path(__file__).parents[1]
@@ -72,7 +75,8 @@ def panel(lab):
 def same(lab: Any, panel: Panel) -> None:
     """What the panel shows is the conversation, and a fresh front end sees the same."""
     shown = [text for text in panel.texts() if text]
-    assert shown == [text for text in lab.value("contents()") if text]
+    contents = lab.value("contents()")
+    assert shown == [words for text in contents if (words := without_stop(for_person(text)))]
     fresh = Panel(lab, panel.id)
     assert fresh.texts() == panel.texts()
     assert fresh.fates() == panel.fates()

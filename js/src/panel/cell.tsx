@@ -130,7 +130,7 @@ function Bar({ wire, transport, trusted }: Props): VNode {
   const isCut = hasEnded && busy;
   const stopButton = <StopButton stop={() => transport.tell({ kind: "stop" })} trusted={trusted} />;
   const box = useRef<HTMLDivElement>(null);
-  useRowOfBlock(box, activity === "running" && !isCut, (since) => (
+  const hasRow = useRowOfBlock(box, activity === "running" && !isCut, (since) => (
     <StateLine state="running" note={state?.said.note ?? ""} since={since} seconds={null} busy>
       {stopButton}
     </StateLine>
@@ -141,23 +141,25 @@ function Bar({ wire, transport, trusted }: Props): VNode {
         state={isCut ? "stopped" : activity}
         note={isCut ? WORDS.kernelEnded : (state?.said.note ?? "")}
         since={state?.since ?? performance.now()}
-        seconds={isCut ? null : (state?.said.elapsed ?? null)}
-        busy={busy && !isCut}
+        seconds={isCut || hasRow ? null : (state?.said.elapsed ?? null)}
+        busy={busy && !isCut && !hasRow}
         label={isCut ? "" : (state?.said.label ?? "")}
       >
-        {isCut ? null : stopButton}
+        {isCut || hasRow ? null : stopButton}
       </StateLine>
     </div>
   );
 }
 
 /**
- * A row below the block that runs, which may stand far below the state line.
+ * A row below the block that runs, which may stand far below the state line; returns whether it
+ * stands there: then the state line has neither seconds nor Stop.
  *
  * Its card is HTML that the kernel draws anew for each line, so that the row stands beside what
  * holds that HTML, and not in it; where a front end has none of JupyterLab's outputs there is no row.
  */
-function useRowOfBlock(box: { current: HTMLElement | null }, runs: boolean, draw: (since: number) => VNode): void {
+function useRowOfBlock(box: { current: HTMLElement | null }, runs: boolean, draw: (since: number) => VNode): boolean {
+  const [stands, setStands] = useState(false);
   useEffect(() => {
     const cell = box.current?.closest(".jp-OutputArea");
     if (!runs || !cell) return;
@@ -168,6 +170,7 @@ function useRowOfBlock(box: { current: HTMLElement | null }, runs: boolean, draw
     const place = () => {
       const holder = cell.querySelector(".lmc-code.running")?.closest(".jp-OutputArea-child");
       if (holder && row.parentElement !== holder) holder.append(row);
+      setStands(row.isConnected);
     };
     const drawn = new MutationObserver(place); // the card may come after what says that it runs
     drawn.observe(cell, { childList: true, subtree: true });
@@ -176,8 +179,10 @@ function useRowOfBlock(box: { current: HTMLElement | null }, runs: boolean, draw
       drawn.disconnect();
       render(null, row);
       row.remove();
+      setStands(false);
     };
   }, [runs]);
+  return stands;
 }
 
 /** Whether the kernel that would have to answer has ended. */

@@ -11,14 +11,17 @@ import { iconButton } from "./icons";
 import type { Acts } from "./row";
 import { took } from "./sent";
 
-/** The footer of a turn; the `last` one can be asked again or removed, if it has a question. */
-export function footer(turn: Turn, last: boolean, acts: Acts): HTMLElement {
+/**
+ * The footer of a turn; the `last` one can be asked again or removed, if it has a question. Of one
+ * that ended with code that was stopped, the code says how long that ran.
+ */
+export function footer(turn: Turn, last: boolean, isStopped: boolean, acts: Acts): HTMLElement {
   const node = el("div", "lmc-turn");
   node.hidden = !turn.over;
   if (!turn.over) return node;
   const facts = took(turn).join(" · ");
-  const time = el("span", facts ? "lmc-turn-time" : "", `${facts ? " · " : ""}${span(turn.seconds)}`);
-  const element = el("span", "lmc-turn-facts", facts, time);
+  const element = el("span", "lmc-turn-facts", facts);
+  if (!isStopped) element.append(el("span", facts ? "lmc-turn-time" : "", `${facts ? " · " : ""}${span(turn.seconds)}`));
   if (facts) node.classList.add("lmc-counted"); // then they have a line of their own
   if (turn.prompt_tokens !== null || turn.completion_tokens !== null) {
     element.title = WORDS.tokensHint(count(turn.prompt_tokens ?? 0), count(turn.completion_tokens ?? 0));

@@ -184,17 +184,18 @@ export class MessageList {
     }
     turns.forEach((turn, index) => {
       if (turn.where === "agent") this.#rows[turn.at]?.sign(turn.model);
-      const last = index === turns.length - 1;
-      const signature = JSON.stringify([turn, last]);
+      const next = turns[index + 1];
+      const last = !next;
+      let at = (next ? this.#beginning(next) : this.#rows.length) - 1;
+      const isStopped = this.#rows.slice(turn.at, at + 1).some(({ isStopped }) => isStopped);
+      const signature = JSON.stringify([turn, last, isStopped]);
       let entry = this.#footers.get(turn.id);
       if (entry?.signature !== signature) {
-        const node = footer(turn, last, this.#acts);
+        const node = footer(turn, last, isStopped, this.#acts);
         entry?.node.replaceWith(node);
         entry = { node, signature };
         this.#footers.set(turn.id, entry);
       }
-      const next = turns[index + 1];
-      let at = (next ? this.#beginning(next) : this.#rows.length) - 1;
       while (at > turn.at && this.#rows[at]?.isNotice) at -= 1; // it came after the answer
       const anchor = this.#rows[at]?.node;
       if (anchor && anchor.nextSibling !== entry.node) anchor.after(entry.node);

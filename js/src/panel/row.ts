@@ -89,6 +89,11 @@ export class Row {
     return this.entry.kind === "message" && isCode(this.entry.record.message);
   }
 
+  /** Code that was stopped. */
+  get isStopped(): boolean {
+    return this.entry.kind === "message" && this.entry.record.fate === "stopped";
+  }
+
   /** A line of ours that is no error of the turn before it. */
   get isNotice(): boolean {
     return this.entry.kind === "note" && this.entry.note.level === "info";
@@ -202,13 +207,13 @@ export class Row {
     if (this.entry.kind !== "message" || !this.#fate) return;
     const { fate = "", failed, seconds, partial, message, cut, taken } = this.entry.record;
     const time = seconds !== undefined && fate !== "running" ? span(seconds) : "";
-    const stateText = fate || failed ? WORDS.hasRun(FATES[fate] ?? fate, time, failed) : partial ? WORDS.partial : taken ? WORDS.taken[taken] : "";
+    const isCut = partial && message.role !== "computer"; // of a block its head says it
+    const stateText = fate || failed ? WORDS.hasRun(FATES[fate] ?? fate, time, failed) : isCut ? WORDS.partial : taken ? WORDS.taken[taken] : "";
     this.#fate.textContent = stateText;
     const heading = this.node.querySelector(".lmc-code-head > b");
     if (heading) heading.textContent = blockName(message); // a table is known when it is whole
     this.node.dataset["fate"] = failed ? "failed" : fate;
-    this.node.classList.toggle("lmc-partial", Boolean(partial));
-    if (message.content !== "") this.node.classList.remove("lmc-empty");
+    if (!this.entry.open) this.node.classList.toggle("lmc-empty", message.type === "console" && message.content === "");
     if (isAnswer(message) && !this.entry.open && !partial && cut === undefined) offerCells(this.node, this.#acts.insert);
     this.#name();
     this.#rate();

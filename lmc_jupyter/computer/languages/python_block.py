@@ -10,7 +10,6 @@ import asyncio
 import contextvars
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -66,7 +65,6 @@ class Block:
         self._away: set[int] = set()
         self._strangers: frozenset[threading.Thread] = frozenset()
         self._line = first_line(code)
-        self._began = 0.0  # monotonic
         self._filename = self._traceback = ""
         self._widgets = Widgets()
         self._widget_output = WidgetOutput()
@@ -133,7 +131,6 @@ class Block:
         kernel = kernel_of(shell)
         before, made = tuple(shell.user_ns), self.python.made.names(shell.user_ns)
         watch = Watch(shell, self.code, made)
-        self._began = time.monotonic()
         as_text = kernel is not None and not can_ask(kernel)
         self._capture = Capture(shell, self, error_as_text=as_text, show=self.show)
         blank = blank_lines(self.code)
@@ -161,7 +158,7 @@ class Block:
         whom: Recipient | None = "assistant" if self.show else None
         for text in self._widgets.news():
             self.outbox.put(Chunk("computer", "console", "output", f"{text}\n", whom))
-        self.is_interrupted = self.interrupts.stopped or self._is_interrupt(error)
+        self.is_interrupted = self.interrupts.stopped or self.is_stop(error)
         self.python.keep(watch.changes())
         self.python.made.add(before, made, dict(shell.user_ns))
         del watch  # the traceback of an error may keep this frame, and it every value from before
@@ -273,7 +270,7 @@ class Block:
             if isinstance(value.code, str) and value.code:  # sys.exit("why")
                 self.outbox.line(value.code)
             self.outbox.line("exit() ended this block only: the kernel goes on.")
-        elif self._is_interrupt(value):
+        elif self.is_stop(value):
             self.outbox.line(stopped(value, self._filename))
         else:
             self.outbox.line(short(value, self._filename))
@@ -283,12 +280,6 @@ class Block:
         self._offer()
         if isinstance(value, SystemExit):
             self.outbox.muted_threads.add(threading.get_ident())  # IPython now warns how to exit
-
-    def stop_text(self, error: BaseException) -> str:
-        """A stop is no mistake: one line, without a traceback."""
-        if not self._is_interrupt(error):
-            return ""
-        return f"Stopped after {time.monotonic() - self._began:.1f} s\n"
 
     def traceback(self, error: BaseException, lines: list[str]) -> list[str]:
         """A long one in the short form that a model reads, where somebody shows the whole."""
@@ -309,7 +300,7 @@ class Block:
     def report(self, line: int) -> None:
         self.outbox.put(Chunk("computer", "console", "active_line", line))
 
-    def _is_interrupt(self, error: BaseException | None) -> bool:
+    def is_stop(self, error: BaseException | None) -> bool:
         """Whether this is an interrupt; code that awaits sees it as a cancellation."""
         if isinstance(error, asyncio.CancelledError):
             return self.interrupts.hits > 0 or self.interrupts.stopped

@@ -22,10 +22,10 @@ from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.cell.asking import Asker, Prompter
 from lmc_jupyter.frontends.cell.card import WAITS, Card, fresh
-from lmc_jupyter.frontends.cell.painter import Painter, bundle, span, usage
+from lmc_jupyter.frontends.cell.painter import Painter, bundle, usage
 from lmc_jupyter.frontends.question import effects_of_edit, is_covered
 from lmc_jupyter.frontends.screen import Pages
-from lmc_jupyter.frontends.states import is_over
+from lmc_jupyter.frontends.states import is_over, span
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.lmc import Chunk, Message, canonical, clean
@@ -101,7 +101,11 @@ class CellView:
             case events.Became("not run"):
                 self._over(None)
             case events.Became("stopped", seconds):
-                self._over(f"stopped after {span(seconds)}", "stopped")
+                words = f"stopped after {span(seconds)}"
+                self._over(words, "stopped")
+                if self._painter.display.repeats_updates:  # its card stands as it was
+                    row = bundle(html.note_html(words.capitalize()), words.capitalize())
+                    self._painter.display.show(row, fresh())
             case events.Became("ran" | "ran unasked" | "edited", seconds) if self._has_failed():
                 self._over(f"failed after {span(seconds)}", "failed")
             case events.Became("ran" | "ran unasked" | "edited", seconds):

@@ -17,7 +17,7 @@ from lmc_jupyter.content import terminal
 from lmc_jupyter.conversation.events import Turn
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.cell.card import Card, fresh
-from lmc_jupyter.frontends.states import STATES, is_over
+from lmc_jupyter.frontends.states import STATES, is_over, span
 from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.models.choice import label
 from lmc_jupyter.models.request import describe_tokens
@@ -246,7 +246,8 @@ class StateLine:
 
     def _bundle(self) -> dict[str, Any]:
         note, seconds, name = self._words()
-        parts = " · ".join([span(seconds), name, *(self.usage if is_over(self.state) else ())])
+        took = [] if self.state == "stopped" else [span(seconds)]  # its block says how long it ran
+        parts = " · ".join([*took, name, *(self.usage if is_over(self.state) else ())])
         inner = (
             f'<div class="lmc-bar"><span class="lmc-dot {self.state}"></span>'
             f"<b>{html.escape(note)}</b> <span>{html.escape(parts)}</span></div>"
@@ -272,12 +273,3 @@ def usage(turn: Turn) -> list[str]:
     if turn.cost:
         parts.append(dollars(turn.cost))
     return parts
-
-
-def span(seconds: float) -> str:
-    """Seconds for a person: `3.2 s`, `48 s`, `2 min 05 s`."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 60:
-        return f"{int(seconds)} s"
-    return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"

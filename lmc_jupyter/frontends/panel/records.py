@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from lmc_jupyter.content import remarks
 from lmc_jupyter.content.bundle import WidgetChunk
-from lmc_jupyter.content.error_text import fails
+from lmc_jupyter.content.error_text import fails, without_stop
 from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.context.question import about_of, describe, unseen_of
 from lmc_jupyter.context.references import split
@@ -29,6 +29,7 @@ from lmc_jupyter.lmc import (
     EDITED,
     FEEDBACK,
     FIGURE_OF,
+    SECONDS,
     TAKEN,
     TAKINGS,
     Chunk,
@@ -63,7 +64,7 @@ class Record:
         record = cls()
         record.take(message)
         text = message.content if record.is_of("computer", "console") else None
-        if text == RESTART_NOTICE or (isinstance(text, str) and remarks.is_remark(text)):
+        if text == RESTART_NOTICE or (isinstance(text, str) and _is_remark(message)):
             record.note = {"note": clean(remarks.for_person(text)), "level": "info"}
         return record
 
@@ -99,6 +100,11 @@ class Record:
         """Whether it is code that a model wrote to be run."""
         is_proposal = self.head is not None and self.head.recipient == "user"
         return self.is_of("assistant", "code") and not is_proposal
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it is the output of code that was stopped."""
+        return "partial" in self.marks and self.is_of("computer", "console")
 
     @property
     def id(self) -> str | None:
@@ -172,7 +178,8 @@ class Records:
         """The content of a record as far as it is written, where it is text; else ""."""
         unfinished = record is self._open and not record.whole
         message = self._assembler.so_far() if unfinished else record.head
-        return message.content if message is not None and isinstance(message.content, str) else ""
+        text = message.content if message is not None and isinstance(message.content, str) else ""
+        return without_stop(text) if record.is_stopped else text
 
     def has_failed(self, at: int) -> bool:
         """Whether the output behind the code in this record says that it failed."""
@@ -204,20 +211,27 @@ class Records:
         """Show these in place of all that is there; nothing is sent."""
         self._records, self._places = [], []
         self.close()
+        block = None
         for message, after in zip_longest(messages, islice(messages, 1, None)):
             record = Record.of(message) if _is_shown(message) else None
             self._places.append(record)
             if record is None:
                 continue
             self._records.append(record)
+            if message.role != "computer":
+                block = record if record.is_block else None
+            elif block is not None and is_partial(message):
+                seconds = message.extra.get(SECONDS)
+                took = {"seconds": seconds} if isinstance(seconds, float) else {}
+                block.marks |= {"fate": "stopped", **took}
             if after is None or after.type != "console":
                 continue
             if record.is_page:
                 record.marks["page"] = "heard"  # what it said stands there
             elif record.is_block:
-                if str(after.content).startswith(remarks.NOT_RUN):
+                if _is_remark(after) and str(after.content).startswith(remarks.NOT_RUN):
                     record.marks["fate"] = "not run"
-                elif fails(str(after.content), message.format):
+                elif not is_partial(after) and fails(str(after.content), message.format):
                     record.marks["failed"] = True
 
     def replace(self, messages: Sequence[Message]) -> None:
@@ -335,7 +349,10 @@ class Records:
         record.take(message)
         if record.marks.get("partial"):  # it was stopped, and no end of it comes
             self.close()
-            self.mark(events.Marked, self._records.index(record), partial=True)
+            at = self._records.index(record)
+            self.mark(events.Marked, at, partial=True)
+            if (text := self.text(record)) != message.content:
+                self._batch.add(event_wire(events.Rewritten, {"at": at, "content": clean(text)}))
             self._show_notes()
         return record
 
@@ -350,6 +367,12 @@ class Records:
             for record in self._notes:
                 self.add(record)
             self._notes.clear()
+
+
+def _is_remark(message: Message) -> bool:
+    """Whether it is a remark of the loop; what code has printed has a time, or was stopped."""
+    has_run = is_partial(message) or SECONDS in message.extra
+    return not has_run and remarks.is_remark(str(message.content))
 
 
 def _is_shown(message: Message) -> bool:

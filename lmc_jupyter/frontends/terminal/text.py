@@ -18,6 +18,7 @@ from lmc_jupyter.errors import Stopped
 from lmc_jupyter.frontends.cell.html import page_text, visible
 from lmc_jupyter.frontends.effect_words import plain_text
 from lmc_jupyter.frontends.question import by_keyboard
+from lmc_jupyter.frontends.states import span
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk, Message, Note, cell_of, is_code
 from lmc_jupyter.session import Session
@@ -53,7 +54,7 @@ class TextView:
         self._runs_natively = False  # the shell shows the output of python itself
         self._at_line_start = True
         self._has_note = False
-        self._left_out = ""
+        self._left_out, self._stopped = "", "[stopped]\n"
         self._unwatch = (session.history if history is None else history).subscribe(self)
 
     def __call__(self, event: Event) -> None:
@@ -75,8 +76,10 @@ class TextView:
             case events.Runs():
                 language = self._session.computer.languages.get(self._language)
                 self._runs_natively = getattr(language, "native", False)
-            case events.Became(fate) if fate != "running":
+            case events.Became(fate, seconds) if fate != "running":
                 self._runs_natively = False
+                if fate == "stopped":
+                    self._stopped = f"[stopped after {span(seconds)}]\n"
             case events.Ended(turn):
                 self._left_out, self._is_answer = turn.left_out, False
 
@@ -106,7 +109,7 @@ class TextView:
         self._forget_note()
         self._line()
         if isinstance(error, (KeyboardInterrupt, Stopped)):
-            self._write("[stopped]\n")
+            self._write(self._stopped)
 
     def close(self) -> None:
         self._unwatch()
