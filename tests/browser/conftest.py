@@ -30,10 +30,13 @@ ROOT = Path(__file__).parents[2]
 
 
 class Lab:
-    """A running JupyterLab whose kernels import the package from this tree."""
+    """A running JupyterLab whose kernels import the package from this tree.
 
-    def __init__(self, url: str, token: str, root: Path) -> None:
-        self.url, self.token, self.root = url, token, root
+    `restart` ends the server, and with it all kernels, and starts it at the same address.
+    """
+
+    def __init__(self, url: str, token: str, root: Path, restart: Callable[[], None]) -> None:
+        self.url, self.token, self.root, self.restart = url, token, root, restart
 
     def api(self, method: str, path: str, body: Any = None, base: str = "api") -> Any:
         request = urllib.request.Request(
@@ -123,32 +126,44 @@ def jupyter(
     }
     (settings / "overrides.json").write_text(json.dumps(quiet))
     log = (folder / "server.log").open("wb")
-    server = subprocess.Popen(
-        [
-            *(python, "-m", module, "--no-browser", "--ip=127.0.0.1", f"--port={port}"),
-            *("--ServerApp.port_retries=0", f"--IdentityProvider.token={token}", "--allow-root"),
-            *(f"--ServerApp.root_dir={root}", f"--{app}.app_settings_dir={settings}"),
-            f"--{app}.expose_app_in_browser=True",
-        ],
-        env=env, stdout=log, stderr=log,
-    )  # fmt: skip
-    found = Lab(f"http://127.0.0.1:{port}", token, root)
-    try:
+    argv = [
+        *(python, "-m", module, "--no-browser", "--ip=127.0.0.1", f"--port={port}"),
+        *("--ServerApp.port_retries=0", f"--IdentityProvider.token={token}", "--allow-root"),
+        *(f"--ServerApp.root_dir={root}", f"--{app}.app_settings_dir={settings}"),
+        f"--{app}.expose_app_in_browser=True",
+    ]
+
+    def start() -> None:
+        process = subprocess.Popen(argv, env=env, stdout=log, stderr=log)
+        running.append(process)
         for _ in range(600):
             try:
                 found.api("GET", "status")
-                break
+                return
             except OSError:
-                assert server.poll() is None, (
+                assert process.poll() is None, (
                     f"{module} ended: {Path(log.name).read_text()[-2000:]}"
                 )
                 time.sleep(0.1)
-        else:
-            raise TimeoutError(f"{module} does not answer: {Path(log.name).read_text()[-2000:]}")
+        raise TimeoutError(f"{module} does not answer: {Path(log.name).read_text()[-2000:]}")
+
+    def end() -> None:
+        for process in running:
+            process.terminate()
+            process.wait(120)
+        running.clear()
+
+    def restart() -> None:
+        end()
+        start()
+
+    running: list[subprocess.Popen[bytes]] = []
+    found = Lab(f"http://127.0.0.1:{port}", token, root, restart)
+    try:
+        start()
         yield found
     finally:
-        server.terminate()
-        server.wait(120)
+        end()
         log.close()
 
 

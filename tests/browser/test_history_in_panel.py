@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from panel_page import SETUP, show
+from browser.conftest import jupyter
+from panel_page import SETUP, Panel, show
 from playwright.sync_api import Locator, expect
 
 from lmc_jupyter import formats
@@ -243,6 +244,51 @@ def test_a_thumb_and_the_conversation_outlive_a_reload_and_a_restart(pages):
     expect(thumb).to_have_count(0)
     assert "feedback" not in chat.messages()[1]
     pages.end(page)
+
+
+@pytest.mark.parametrize(
+    ("module", "app", "at"),
+    [("jupyterlab", "LabApp", "lab/tree"), ("notebook", "JupyterNotebookApp", "notebooks")],
+    ids=["JupyterLab", "Notebook 7"],
+)
+def test_the_day_after_one_press_goes_on_where_the_notebook_was(
+    own_page, tmp_path, module, app, at
+):
+    page = own_page
+    with jupyter(tmp_path, module, app) as server:
+        address = f"{server.url}/{at}/{server.write('quokkas.ipynb', '1')}?token={server.token}"
+
+        def opened() -> Panel:
+            page.wait_for_function(
+                "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
+                "?.connectionStatus === 'connected'"
+            )
+            found = show(page, None)
+            found.do(SETUP)
+            return found
+
+        page.goto(address)
+        chat = opened()
+        say(chat, "Where do quokkas live?", "On Rottnest Island.")
+
+        server.restart()
+        page.goto(address)  # with the token: the cookie is of the server that ended
+        chat = opened()
+        expect(questions(chat)).to_have_count(0)
+        expect(chat.panel.locator(".lmc-welcome")).to_be_visible()
+        chat.panel.get_by_role("button", name="Continue “Where do quokkas live?”").click()
+        expect(questions(chat)).to_contain_text(["Where do quokkas live?"])
+        expect(chat.record("message", "assistant")).to_have_text("On Rottnest Island.")
+        expect(head(chat)).to_have_text("Where do quokkas live?")
+        chat.do("model = script([said('Its neighbours are dugites.')])")
+        chat.ask("Who else lives there?")
+        expect(chat.record("message", "assistant").last).to_contain_text("dugites")
+        chat.state("done")
+        assert chat.value("[m.content for m in model.seen[0] if m.type == 'message']")[-3:] == [
+            "Where do quokkas live?",
+            "On Rottnest Island.",
+            "Who else lives there?",
+        ]
 
 
 def test_a_banner_stays_while_the_disk_refuses(chat):
