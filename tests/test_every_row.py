@@ -343,8 +343,8 @@ def test_a_computers_output_stands_between_delimiters_and_a_users_does_not(folde
         if of_the_moment(row):
             continue
         told = str(chat(ASKED, message(row, "computer", None), **abilities))
-        assert "<computer-output N of the computer>" in told
-        assert "<computer-output" not in str(chat(message(row, "user", None), **abilities)[-1])
+        assert "<output-N of the computer>" in told
+        assert "<output-" not in str(chat(message(row, "user", None), **abilities)[-1])
 
 
 # The seed documents -------------------------------------------------------------------------------

@@ -24,8 +24,9 @@ NOT_RUN = "This code was not run."
 IMAGES = "The images that the code showed:"
 """The text before the images of a result: a tool message is text only, so the user's has them."""
 
-TAG = "computer-output"
-"""The name of the delimiters around what no model should obey."""
+TAG = "output-"
+"""Begins the name of the delimiters around what no model should obey; a word follows that the text
+between them cannot know."""
 _DELIMITER = re.compile(rf"</?\s*{TAG}[^<>\n]{{0,200}}>?", re.IGNORECASE)
 
 

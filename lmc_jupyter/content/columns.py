@@ -100,6 +100,21 @@ def read(line: str) -> Frame | None:
     return Frame(head, columns, more, "".join(f"{_ROWS}{each}" for each in rows))
 
 
+def text_of(line: str) -> str:
+    """The columns of a frame as a line has them; "" for a line on something else, and for a frame
+    whose columns are not all named.
+    """
+    _, _, rest = line.partition(_WORD)
+    text = _split(rest, _ROWS)[0] if _ROWS in rest else rest
+    return "" if _MORE.search(text) else text
+
+
+def refer(line: str, other: str) -> str:
+    """The line of a frame with the columns of another frame, by that one's name."""
+    head, _, rest = line.partition(_WORD)
+    return f"{head}{_WORD}as in {other}{rest.removeprefix(text_of(line))}"
+
+
 def fit(line: str, most: int, mentions: str = "") -> str:
     """The line in about `most` characters, where it is of a frame: some of its columns.
 

@@ -6,7 +6,7 @@ One rule: it reads the lines that a model gets, those that matter most last; no 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lmc_jupyter.content import columns
 from lmc_jupyter.content.tokens import estimate
@@ -53,8 +53,10 @@ def describe_news(before: str, now: str) -> str:
         for name, line in new.items()
         if name in old and old[name] != line
     }
+    lines = {name: line for name, line in new.items() if name not in old}
+    same = {name: line for name, line in old.items() if new.get(name) == line} if lines else {}
     kinds = {
-        "New names": {name: line for name, line in new.items() if name not in old},
+        "New names": _with_references(lines, same),
         "Changed names": {name: change for name, change in changes.items() if change},
     }
     texts = [
@@ -65,6 +67,21 @@ def describe_news(before: str, now: str) -> str:
     if is_whole and (gone := [name for name in old if name not in new]):
         texts.append(f"Names that are gone: {_listed(gone)}.")
     return "\n".join(texts)
+
+
+def _with_references(lines: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
+    """The lines, of a frame with the name of a known one that has the same columns, or of one that
+    stands above it.
+    """
+    names: dict[str, str] = {}
+    for name, line in known.items():
+        names.setdefault(columns.text_of(line), name)
+    shorter = {}
+    for name, line in lines.items():
+        text = columns.text_of(line)
+        first = names.setdefault(text, name) if text else name
+        shorter[name] = line if first == name else min(columns.refer(line, first), line, key=len)
+    return shorter
 
 
 def names_in(text: str) -> frozenset[str]:

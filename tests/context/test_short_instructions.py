@@ -48,6 +48,7 @@ def test_a_model_reads_how_code_is_written_only_as_it_can_write_it() -> None:
 
 
 def test_the_versions_of_installed_packages_stand_in_the_long_instructions_alone() -> None:
-    assert f"numpy {metadata.version('numpy')}" in default({"python": ""})
+    version = ".".join(metadata.version("numpy").split(".")[:2])
+    assert f"It has numpy {version}, " in default({"python": ""})
     assert "numpy" not in default({"python": ""}, is_short=True)
     assert "torch" not in default({"python": ""})

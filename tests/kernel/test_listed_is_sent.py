@@ -228,7 +228,7 @@ def received(body: dict[str, Any]) -> tuple[list[str], list[str]]:
             continue
         text = NAMES.sub("", each["text"])
         found = re.fullmatch(
-            r"<computer-output (\w+) of the notebook>\n(.*)\n</computer-output \1>(?:\n\n(.*))?",
+            r"<output-(\w+) of the notebook>\n(.*)\n</output-\1>(?:\n\n(.*))?",
             text,
             re.DOTALL,
         )

@@ -122,7 +122,7 @@ class Html(_PageLanguage):
     """
 
     name = "html"
-    hint = "shown to the person; you get its text, console and errors; no network"
+    hint = "shown; you get its text, console and errors; no network"
     aliases = LANGUAGES["html"]
     _format = "html"
 
@@ -134,7 +134,7 @@ class Browser(_PageLanguage):
     """
 
     name = "browser"
-    hint = "JavaScript in an empty page of its own, shown to the person; no network"
+    hint = "JavaScript in an empty page that is shown; no network"
     aliases: tuple[str, ...] = ("page", "dom")
     _format = "javascript"
 

@@ -36,7 +36,7 @@ class JavaScript(FramedLanguage):
 
     name = "javascript"
     aliases = LANGUAGES["javascript"]
-    hint = "one node that keeps its variables; display({mime: data}) and html(text) show things"
+    hint = "node; keeps its variables; display({mime: data}) and html(text) show things"
     title = "node"
 
     def run_types(self, code: str) -> Pieces:

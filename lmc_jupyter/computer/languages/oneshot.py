@@ -62,7 +62,7 @@ class OneShot(ProgramLanguage):
     patience : how long a program that was stopped may take to end
     """
 
-    hint = "each block is a whole program, without the variables of another"
+    hint = "each block is a whole program of its own"
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ class Shell(ProgramLanguage):
 
     name = "shell"
     aliases = LANGUAGES["shell"]
-    hint = "bash that keeps its folder, variables and functions"
+    hint = "bash; keeps its directory and variables"
 
     def __init__(self, patience: Patience | None = None) -> None:
         super().__init__(patience, together=False)

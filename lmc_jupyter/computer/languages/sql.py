@@ -65,7 +65,7 @@ class SQL(BlockLanguage):
 
     name = "sql"
     aliases = ("duckdb",)
-    hint = "DuckDB; the DataFrames of python are its tables"
+    hint = "DuckDB, on the DataFrames of python"
 
     def __init__(self, python: Python) -> None:
         super().__init__()
