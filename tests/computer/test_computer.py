@@ -210,6 +210,12 @@ def test_that_code_only_reads_is_said(shell):
     assert (effect.kind, effect.detail) == ("reads", "only reads, and shows output")
 
 
+def test_of_code_that_is_no_python_it_is_said_that_it_does_not_run(shell):
+    (effect,) = Computer(LivePython(shell)).effects("python", "ages.clear()\nif (")
+    assert (effect.kind, effect.name) == ("reads", "")
+    assert "no valid Python" in effect.detail
+
+
 def test_variables_of_loops_are_not_listed_among_what_code_creates():
     computer = default_computer()
     code = "import json\nfor i in 'ab':\n    b = i\nfor c in b:\n    c = 1"

@@ -32,11 +32,11 @@ _TOO_DEEP = "the code is too deep to be read"
 
 
 def python_effects(code: str, names: Mapping[str, Any], shell: Any | None) -> tuple[Effect, ...]:
-    """What the code will do; nothing for code that is no Python, which does not run either."""
+    """What the code will do; code that is no Python does not run, and that is said."""
     try:
         tree = parse(code, shell)
     except SyntaxError:
-        return ()
+        return (Effect("reads", "", "is no valid Python: it would only show an error"),)
     except (ValueError, RecursionError, MemoryError):
         return (Effect("unknown", "", _TOO_DEEP),)
     walk = Walk(names, shell)
