@@ -54,17 +54,20 @@ _SUMS = (
     *(ast.Module, ast.Expr, ast.Call, ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.UnaryOp),
     *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.USub, ast.UAdd),
 )
-"""What a sum that is printed is made of: no power, which may take for ever."""
+"""What a sum is made of: no power, which may take for ever."""
 
 
 def _sum(code: str) -> str | None:
-    """What `print` of one sum of numbers prints; None for any other code."""
+    """What one sum of numbers shows, with `print` or without; None for any other code."""
     try:
         tree = ast.parse(code.strip())
     except SyntaxError:
         return None
     match tree.body:
-        case [ast.Expr(ast.Call(func=ast.Name("print"), args=[value], keywords=[]))]:
+        case (
+            [ast.Expr(ast.Call(func=ast.Name("print"), args=[value], keywords=[]))]
+            | [ast.Expr(value)]  # the computer shows the last value, as a cell does
+        ):
             pass
         case _:
             return None
@@ -107,7 +110,7 @@ def _by_hand(conversation: Any) -> str:
     printed = _sum(str(code["content"]))
     if printed is not None and str(output["content"]).strip() != printed:
         return (
-            f"Message 3 says {str(output['content']).strip()!r:.40}, but the code prints {printed}:"
+            f"Message 3 says {str(output['content']).strip()!r:.40}, but the code shows {printed}:"
             " the computer says what is so."
         )
     return ""

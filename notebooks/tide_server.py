@@ -12,6 +12,7 @@ import math
 from datetime import date, datetime, time, timedelta
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 
 PERIOD = timedelta(minutes=745)
 """From one high water to the next."""
@@ -28,11 +29,12 @@ server = MCPServer("tides", log_level="WARNING")
 def high_water(harbour: str, day: str) -> dict[str, float]:
     """When the water is high in a harbour on a day such as "2026-06-01": time -> metres."""
     if harbour not in HARBOURS:
-        raise ValueError(
-            f"there is no harbour {harbour!r:.40}: choose one of {', '.join(HARBOURS)}"
-        )
+        raise ToolError(f"there is no harbour {harbour!r:.40}: choose one of {', '.join(HARBOURS)}")
+    try:
+        begin = datetime.combine(date.fromisoformat(day), time())
+    except ValueError:
+        raise ToolError(f"{day!r:.40} is no day: write it as 2026-06-01") from None
     minutes, mean = HARBOURS[harbour]
-    begin = datetime.combine(date.fromisoformat(day), time())
     at = FIRST + timedelta(minutes=minutes)
     at += max(0, math.ceil((begin - at) / PERIOD)) * PERIOD
     found = {}

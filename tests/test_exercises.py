@@ -3,13 +3,16 @@ and never meets an exception."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import re
 import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from mcp.server.mcpserver.exceptions import ToolError
 
 from lmc_jupyter import Chunk, Message
 from lmc_jupyter.computer import Availability, Computer
@@ -23,6 +26,7 @@ import exercises
 import explore_data
 import images_and_html
 import lmc_messages
+import tide_server
 import what_the_model_sees
 import your_own_language
 from exercises import Checks
@@ -698,8 +702,10 @@ def test_who_answered_wrongly_as_the_computer_may_ask_again(verdict, messages, s
 @pytest.mark.parametrize(
     ("program", "output", "says"),
     [
-        ("print(6 * 7)", "43", "says '43', but the code prints 42"),
-        ("print(7 / 2)", "3", "prints 3.5"),
+        ("print(6 * 7)", "43", "says '43', but the code shows 42"),
+        ("6 * 7", "43", "says '43', but the code shows 42"),
+        ("6 * 7", "42", "✓"),
+        ("print(7 / 2)", "3", "shows 3.5"),
         ("print(6 * 7)", "42\n", "✓"),
         ("print(-(6) + 1.5)", "-4.5", "✓"),
         ("print(1 / 0)", "ZeroDivisionError", "✓"),
@@ -711,6 +717,18 @@ def test_who_answered_wrongly_as_the_computer_may_ask_again(verdict, messages, s
 def test_the_output_by_hand_is_what_a_printed_sum_gives(verdict, program, output, says):
     conversation = [user("What?").to_dict(), code(program).to_dict(), console(output).to_dict()]
     assert says in verdict(lmc_messages.check, "by hand", conversation=conversation)
+
+
+@pytest.mark.parametrize(
+    ("harbour", "day", "says"),
+    [
+        ("Emdn", "2026-06-03", "there is no harbour 'Emdn': choose one of Emden, Husum, List"),
+        ("Emden", "3 June 2026", "'3 June 2026' is no day: write it as 2026-06-01"),
+    ],
+)
+def test_the_tide_server_says_what_it_cannot_answer(harbour, day, says):
+    with pytest.raises(ToolError, match=re.escape(says)):
+        asyncio.run(tide_server.server.call_tool("high_water", {"harbour": harbour, "day": day}))
 
 
 class Joins:
