@@ -238,6 +238,26 @@ def test_tools_that_the_person_wants_are_not_left_out(model_server: ModelServer)
     assert sent_tools(model_server) == [True]
 
 
+def test_tools_of_an_earlier_setting_are_left_out_where_they_are_refused_by_now(
+    model_server: ModelServer,
+) -> None:
+    """A setting that forbids calls leaves the tools in the request; a refusal does not."""
+    exchanges = Exchanges()
+    before, now = (
+        model_at(model_server, tools=tools).with_brief(lambda: Brief(exchanges=exchanges), print)
+        for tools in (True, False)
+    )
+    model_server.turns = [Turn(text(FENCED))]
+    talk = ask()
+    read(before.respond(talk))
+    talk += [Message("assistant", "message", content="Yes."), *ask("Again.")]
+    read(now.respond(talk))
+    assert sent_tools(model_server) == [True, True]
+    model_server.first = [Refusal(400, "this model does not support tools")]
+    assert read(now.respond(talk)) == (WHOLE, None)
+    assert sent_tools(model_server) == [True, True, True, False]
+
+
 def test_another_refusal_is_not_asked_again_without_tools(model_server: ModelServer) -> None:
     model_server.first = [Refusal(400, "temperature must be at most 2")]
     _, error = read(model_at(model_server).respond(ask()))

@@ -164,6 +164,102 @@ def test_a_change_of_the_instructions_is_said_at_the_end() -> None:
     assert "The instructions have changed. New:\nSpeak German." in chat[-1]["content"]
 
 
+FENCES = Abilities(tools=False, vision=True)
+
+
+def test_tools_that_are_turned_off_stay_in_the_request_and_the_end_says_to_call_none() -> None:
+    talk = Talk()
+    talk.ask(user("Add."))
+    schemas = talk.sent.tools
+    talk.sent.keep(reply("1+1"))
+    talk.ask(code("1+1"), out("2"))
+    talk.sent.keep(reply(words="Two."))
+    talk.abilities = FENCES
+    last = talk.ask(says("Two."), user("And 2+2?"))[-1]["content"]
+    assert last.startswith("From here on call neither execute nor propose_cell. Code in a fenced")
+    assert last.endswith("And 2+2?")
+    talk.sent.keep(reply(words="```python\n2+2\n```"))
+    chat = talk.ask(code("2+2"), out("4"))
+    assert [each["role"] for each in chat[-2:]] == ["assistant", "user"]
+    assert "From here on" not in chat[-1]["content"]
+    # a call that comes all the same has its result like any other
+    talk.sent.keep({"role": "assistant", "content": None, "tool_calls": [call(9, "3+3")]})
+    assert talk.ask(code("3+3"), out("6"))[-1]["tool_call_id"] == "theirs-9"
+    assert talk.sent.tools is schemas
+    talk.abilities = TOOLS
+    talk.sent.keep(reply(words="Six."))
+    last = talk.ask(says("Six."), user("And 4+4?"))[-1:]
+    assert "From here on code is a call." in texts(last)
+
+
+def test_tools_that_are_turned_on_come_along_and_what_was_sent_stays() -> None:
+    talk = Talk(abilities=FENCES)
+    talk.ask(user("Add."))
+    assert talk.sent.tools == []
+    talk.sent.keep(reply("1+1"))  # of what nobody offered: a strict server does not take it back
+    first = talk.ask(code("1+1"), out("2"))
+    assert "tool_calls" not in texts(first)
+    talk.abilities = TOOLS
+    talk.sent.keep(reply(words="Two."))
+    last = talk.ask(says("Two."), user("And 2+2?"))[-1:]
+    assert "From here on code is a call." in texts(last)
+    assert [each["function"]["name"] for each in talk.sent.tools] == ["execute", "propose_cell"]
+    talk.sent.keep(reply("2+2"))
+    assert talk.ask(code("2+2"), out("4"))[-1]["role"] == "tool"
+
+
+def test_a_change_of_tools_is_said_again_where_the_question_that_had_it_is_asked_again() -> None:
+    talk = Talk()
+    talk.ask(user("Add."))
+    talk.sent.keep(reply(words="Two."))
+    talk.abilities = FENCES
+    said = talk.ask(says("Two."), user("And 2+2?"))[-1]["content"]
+    del talk.messages[-1]
+    again = talk.ask(user("And 3+3?"), grows=False)[-1]["content"]
+    assert again == said.replace("2+2", "3+3")
+
+
+def test_a_setting_of_tools_outlives_a_restart_of_the_kernel() -> None:
+    records: list[dict[str, Any]] = []
+    exchanges = Exchanges(lambda record: records.append(json.loads(json.dumps(record))))
+    talk = Talk(abilities=FENCES)
+    talk.sent = exchanges.of("m", None)
+    talk.ask(user("Add."))
+    talk.abilities = TOOLS
+    talk.sent.keep(reply(words="Two."))
+    talk.ask(says("Two."), user("And 2+2?"))
+    again = Exchanges()
+    again.begin(records, talk.messages)
+    before, talk.sent = talk.sent, again.of("m", None)
+    talk.sent.keep(reply("2+2"))
+    assert "From here on" not in texts(talk.ask(code("2+2"), out("4"))[-1:])
+    assert talk.sent.tools == before.tools
+
+
+def test_what_was_said_of_settings_is_not_lost_with_the_first_question() -> None:
+    talk = Talk()
+    talk.ask(user("Add."))
+    talk.sent.keep(reply(words="Two."))
+    talk.brief, talk.abilities = Brief("Be brief. Be kind."), FENCES
+    talk.ask(says("Two."), user("And 2+2?"))
+    talk.messages.clear()
+    chat = texts(talk.ask(user("And 3+3?"), grows=False))
+    assert "Be kind." in chat
+    assert "Code in a fenced block" in chat
+
+
+def test_where_an_address_refuses_tools_the_request_is_written_anew_without() -> None:
+    talk = Talk()
+    talk.ask(user("Add."))
+    talk.sent.keep(reply("1+1"))
+    talk.abilities = Abilities(tools=False, vision=True, refuses_tools=True)
+    chat = talk.ask(code("1+1"), out("2"), grows=False)
+    assert talk.sent.reason == "it takes no tools"
+    assert talk.sent.tools == []
+    assert "tool_calls" not in texts(chat)
+    assert "From here on" not in texts(chat)
+
+
 def test_a_question_that_is_asked_again_goes_back_to_before_it_with_the_thoughts() -> None:
     talk = Talk()
     talk.ask(user("First."))

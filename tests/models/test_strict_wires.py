@@ -125,6 +125,24 @@ def test_two_calls_in_one_reply_stay_one_reply(
 
 
 @pytest.mark.parametrize("of", WIRES)
+def test_a_setting_of_tools_in_between_changes_nothing_that_was_sent(
+    shell: Any, model_server: ModelServer, of: str
+) -> None:
+    talk = Talk(model_server, of)
+    talk.ask(0, more=1)
+    for number, tools in ((1, False), (2, True)):
+        options = {**talk.model, "tools": tools}
+        talk.session.choose_model(options.pop("model"), **options)
+        talk.ask(number, more=1)  # this provider calls all the same
+    assert talk.wire.refusals == []
+    assert [*filter(None, talk.reasons)] == []
+    assert [shell.user_ns[f"a_{number}"] for number in range(3)] == [0, 1, 2]
+    texts = [*map(talk.wire.text, talk.wire.bodies)]
+    assert all(now.startswith(before) for before, now in pairwise(texts))
+    assert [each.count("From here on") for each in texts] == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("of", WIRES)
 def test_a_conversation_in_which_another_model_ran_code_is_taken_over(
     shell: Any, model_server: ModelServer, of: str
 ) -> None:

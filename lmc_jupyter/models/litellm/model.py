@@ -203,20 +203,24 @@ class LiteLLMModel:
         while True:
             abilities = self._abilities(messages)
             brief = self._window.shorten(whole, messages)
-            takes = abilities.tools, abilities.vision, abilities.hears
-            sent = (brief.exchanges or self._exchanges).of(self.name, self.access()[0])
+            sent = self._sent(brief)
+            takes = sent.has_tools(abilities), abilities.vision, abilities.hears
             selection, room = self._window.fit(messages, brief, *takes, sent)
             try:
                 yield from self._reply(messages, brief, selection, room, abilities)
                 return
             except ToolsRefused:
                 base = self.access()[0]
-                if self._tools is not None or not base:
+                if not sent.tools:
                     raise
-                self._toolless.add(base)
+                sent.renew("it takes no tools")
+                if abilities.tools and (self._tools is not None or not base):
+                    raise
+                if base:
+                    self._toolless.add(base)
                 self._notify(f"{self.name} takes no tools there: asking again without them")
             except ReasoningMissing:
-                if not self._sent(brief).begin_with_blanks():
+                if not sent.begin_with_blanks():
                     raise
             except WindowExceeded as error:
                 if has_learned or not self._window.learn(
@@ -234,7 +238,8 @@ class LiteLLMModel:
         self._load()
         brief = self._window.shorten(brief, messages)
         takes = self._abilities(messages)
-        return self._window.tokens(messages, brief, takes.tools, takes.vision, takes.hears)
+        tools = self._sent(brief).has_tools(takes)
+        return self._window.tokens(messages, brief, tools, takes.vision, takes.hears)
 
     def _reply(
         self,
@@ -341,7 +346,8 @@ class LiteLLMModel:
             vision = catalogue.supports(self.name, "vision")
         if any(message.type == "audio" for message in messages or ()):
             hears = self.hears()
-        return Abilities(tools, vision, hears, self._reads_pdf(messages or []))
+        refuses = not self._tools and self.access()[0] in self._toolless
+        return Abilities(tools, vision, hears, self._reads_pdf(messages or []), refuses)
 
     def _calls_tools(self) -> bool:
         """Whether it calls tools, by LiteLLM; at an address of one's own we try them.

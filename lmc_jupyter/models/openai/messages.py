@@ -149,6 +149,13 @@ def system_message(brief: Brief, *, tools: bool) -> list[dict[str, Any]]:
     return [{"role": "system", "content": text}]
 
 
+def describe_change_of_tools(*, tools: bool) -> str:
+    """What a model reads when code is to be a call from here on, or a fence."""
+    if tools:
+        return f"From here on code is a call. {_BY_CALL}"
+    return f"From here on call neither {FUNCTION} nor {PROPOSE}. {_BY_FENCE}"
+
+
 def names_text(namespace: str) -> str:
     """The names of the notebook as a model reads them; "" for none."""
     names = clean(namespace).strip()
@@ -174,6 +181,7 @@ class _Call:
 
     Parameters
     ----------
+    id : of the call in the chat; "" for code that stands there as a fence
     written : the code as the model wrote it, where its own call says so
     edited : the code that ran in its place
     is_mended : whether the model called it in another form than the tool's
@@ -331,7 +339,7 @@ class Chat:
         if self.calls and (self.calls[-1].has_run or not self.tools):
             self.answer()
         self.count += 1
-        call = self.current = _Call(f"call{self.count:05d}", language)
+        call = self.current = _Call(f"call{self.count:05d}" if self.tools else "", language)
         call.is_proposal, cell = is_proposal(message), cell_of(message)
         if message.extra.get(EDITED):
             call.edited = code
@@ -414,7 +422,7 @@ class Chat:
         """Put the results behind their calls."""
         for call in self.calls:
             text = self.result(call)
-            if self.tools and call.id:
+            if call.id:
                 self.messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
             else:
                 self.add_content("user", [text_part(text)])

@@ -1,7 +1,7 @@
 """What one model at one address was sent of a conversation, and what it sent: a list that grows.
 
 One rule: a message is written once. It stays as it was sent or received, with its images, its
-omissions and redactions; what has changed since (names, instructions) is said in the message that
+omissions and redactions; what has changed since (names, settings) is said in the message that
 is about to be sent. Only `renew` writes a history anew, and it says why.
 """
 
@@ -27,6 +27,7 @@ from lmc_jupyter.models.openai.files import Roots
 from lmc_jupyter.models.openai.media import Media
 from lmc_jupyter.models.openai.messages import (
     Chat,
+    describe_change_of_tools,
     make_nonce,
     names_text,
     system_message,
@@ -41,12 +42,19 @@ MAX_IMAGES, NEWEST_IMAGES = 20, 8
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a model takes: tool calls, images, sound, PDF files."""
+    """What a model takes: tool calls, images, sound, PDF files.
+
+    Parameters
+    ----------
+    tools : whether it is to call tools, as the person's setting says or else what is known of it
+    refuses_tools : whether its address takes no request with tools in it
+    """
 
     tools: bool
     vision: bool
     hears: bool = False
     reads_pdf: bool = False
+    refuses_tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,7 @@ class _Mark:
     count: int
     names: str | None
     instructions: str | None
+    by_call: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,7 @@ class _State:
     last: str
     marks: list[_Mark]
     system: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
 
 
 @dataclass(slots=True)
@@ -76,7 +86,8 @@ class Sent:
 
     Parameters
     ----------
-    system, tools : as they were first sent
+    system, tools : as they were first sent: where the person turns calls off, the schemas stay,
+        because strict providers refuse calls without them; where they turn them on, they come along
     chat : the messages behind the system message
     messages : those of the conversation that `chat` has
     names : as the model knows them; None before it was told of any
@@ -103,6 +114,8 @@ class Sent:
     wants_reasoning: bool = False
     """Whether its server wants `reasoning_content` with each call, as its own calls have it."""
     _instructions: str = ""
+    _by_call: bool | None = None
+    """Whether the model was told last that code is a call; None before it was told."""
     _abilities: Abilities | None = None
     _count: int = 0
     _reply: dict[str, Any] | None = None
@@ -123,7 +136,9 @@ class Sent:
         messages : the whole conversation
         selection : what of it fits the window; default: all
         """
-        before = _State([*self.chat], json.dumps(self.chat[-1:]), [*self._marks], self.system)
+        before = _State(
+            [*self.chat], json.dumps(self.chat[-1:]), [*self._marks], self.system, self.tools
+        )
         chat = self._request(messages, brief, abilities, selection)
         self.tell(self._changes(before))
         return chat
@@ -142,15 +157,19 @@ class Sent:
         same = _same(self.messages, messages)
         if self._abilities is None:
             self._begin(brief, abilities)
-        elif abilities.tools != self._abilities.tools:
-            self.renew("it takes no tools" if self._abilities.tools else "it takes tools now")
+        elif self.tools and abilities.refuses_tools:
+            self.renew("it takes no tools")
             self._begin(brief, abilities)
         elif cut is not None and cut is not self.cut:
             self.renew("the model's window was full")
             self._begin(brief, abilities)
         elif same < len(self.messages):
             self._roll_back(same)
+            if self._abilities is None:  # to before all that was sent
+                self._begin(brief, abilities)
         self.cut, self._abilities = cut or self.cut, abilities
+        if abilities.tools and not self.tools:
+            self.tools = tools_of(brief.languages)
         if cut is not None and not self.chat and selection is not None:
             self._add(selection.messages, brief, abilities)
             self.messages = [*messages]
@@ -167,6 +186,11 @@ class Sent:
             self._mark()
         return [*self.system, *self.chat]
 
+    def has_tools(self, abilities: Abilities) -> bool:
+        """Whether the next request has tools in it."""
+        stay = self._abilities is not None and bool(self.tools) and not abilities.refuses_tools
+        return abilities.tools or stay
+
     def describe_names(self, namespace: str) -> str:
         """What the next request says of the names in the notebook's namespace."""
         if self.names is None:
@@ -175,6 +199,8 @@ class Sent:
 
     def keep(self, reply: dict[str, Any]) -> None:
         """Keep the provider's own message of the reply to the last request."""
+        if reply.get("tool_calls") and not self.tools:
+            return  # a call of what nobody offered: a strict server does not take it back
         redactor = Redactor(shapes=False)
         thoughts = json.dumps({key: reply[key] for key in THOUGHTS if key in reply})
         if redactor.text(thoughts) != thoughts:  # a signature holds for the whole of a thought
@@ -250,7 +276,7 @@ class Sent:
                 for n, mark in enumerate(self._marks[kept:], kept)
             ],
         }
-        if self.system is not before.system:
+        if self.system is not before.system or self.tools is not before.tools:
             assert self._abilities is not None
             changes["begin"] = {
                 "system": self.system,
@@ -293,12 +319,12 @@ class Sent:
                 mark = replace(mark, names=last.names)
             if mark.instructions is None:
                 mark = replace(mark, instructions=last.instructions)
+            if mark.by_call is None:  # an older journal has none: its setting began the list anew
+                mark = replace(mark, by_call=self._abilities is not None and self._abilities.tools)
             self._marks.append(mark)
         if self._marks:
             mark = self._marks[-1]
-            self._count, self.names, self._instructions = (
-                mark.count, mark.names, mark.instructions or "",
-            )  # fmt: skip
+            self._take(mark)
             self.messages = [*messages[: mark.messages]]
         self._reply = None
 
@@ -308,10 +334,23 @@ class Sent:
         self.system = system_message(brief, tools=abilities.tools)
         self.tools = tools_of(brief.languages) if abilities.tools else []
         self._instructions, self._abilities = brief.instructions, abilities
+        self._by_call = abilities.tools
+
+    def _take(self, mark: _Mark) -> None:
+        """Go on with what the model knew at this point."""
+        self._count, self.names = mark.count, mark.names
+        self._instructions, self._by_call = mark.instructions or "", mark.by_call
 
     def _mark(self) -> None:
         self._marks.append(
-            _Mark(len(self.messages), len(self.chat), self._count, self.names, self._instructions)
+            _Mark(
+                len(self.messages),
+                len(self.chat),
+                self._count,
+                self.names,
+                self._instructions,
+                self._by_call,
+            )
         )
 
     def _roll_back(self, length: int) -> None:
@@ -324,8 +363,8 @@ class Sent:
             return
         self.reason = "the conversation was changed"
         del self.chat[mark.chat :], self.messages[mark.messages :]
-        self._count, self.names = mark.count, mark.names
-        self._instructions, self._reply = mark.instructions or "", None
+        self._take(mark)
+        self._reply = None
 
     def _add(self, new: Sequence[Message], brief: Brief, abilities: Abilities) -> None:
         """Write what is new behind what was sent."""
@@ -349,18 +388,24 @@ class Sent:
             if known:
                 self._mark()
             new = new[end:]
-        chat.add_all(new, self._news(brief, media.redactor))
+        chat.add_all(new, self._news(brief, abilities, media.redactor))
         self.chat[before:] = chat.messages
         self._count, self.pdfs = chat.count, media.pdfs
 
-    def _news(self, brief: Brief, redactor: Redactor) -> str:
-        """What has changed in names and instructions since the model was told of them."""
+    def _news(self, brief: Brief, abilities: Abilities, redactor: Redactor) -> str:
+        """What has changed since the model was told of it: names, instructions, how to write code.
+
+        It is said in words: of `tool_choice` some caches read the whole request anew.
+        """
         names = redactor.text(clean(brief.namespace))
         texts = [self.describe_names(names)]
         self.names = names
         if brief.instructions != self._instructions:
             texts.append(_describe_instructions(self._instructions, brief.instructions))
             self._instructions = brief.instructions
+        if abilities.tools != self._by_call:
+            texts.append(describe_change_of_tools(tools=abilities.tools))
+            self._by_call = abilities.tools
         return "\n\n".join(filter(None, texts))
 
 
