@@ -145,15 +145,16 @@ const plugin: JupyterFrontEndPlugin<void> = {
     });
 
     app.commands.addCommand(TOGGLE, {
-      label: trans.__("LMC: show or hide the chat"),
+      label: ({ go }) => (go ? trans.__("LMC: go to the chat") : trans.__("LMC: show or hide the chat")),
       caption: trans.__("Chat with a model that works in this notebook's kernel"),
       icon,
       isToggled: () => sidebar.isVisible,
-      describedBy: { args: { type: "object", properties: {} } },
-      execute: () => {
+      describedBy: { args: { type: "object", properties: { go: { type: "boolean" } } } },
+      // by its keys a person who is in the notebook goes to the chat, also where it is shown
+      execute: ({ go }) => {
         const shell: Partial<Pick<ILabShell, "collapseLeft" | "collapseRight">> =
           labShell ?? (app.shell as object); // Notebook 7 has these two as well
-        if (!sidebar.isVisible) app.shell.activateById(sidebar.id);
+        if (go || !sidebar.isVisible) app.shell.activateById(sidebar.id);
         else if (side === "left") shell.collapseLeft?.();
         else shell.collapseRight?.();
       },
@@ -171,6 +172,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
       },
     });
     for (const command of [TOGGLE, ASK]) palette?.addItem({ command, category: "LMC" });
+    palette?.addItem({ command: TOGGLE, category: "LMC", args: { go: true } });
   },
 };
 

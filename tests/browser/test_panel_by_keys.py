@@ -34,6 +34,8 @@ def test_escape_in_an_empty_field_and_the_keys_that_led_in_lead_to_the_active_ce
     chat.page.keyboard.press("Control+Alt+l")
     chat.page.wait_for_function(IN_CELL)
     expect(chat.composer).to_be_visible()
+    chat.page.keyboard.press("Control+Alt+l")  # and in again: the panel is not hidden
+    expect(chat.composer).to_be_focused()
 
 
 def test_from_the_question_one_tab_leads_to_run(chat):
