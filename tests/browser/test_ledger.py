@@ -315,6 +315,7 @@ def test_a_figure_that_is_not_sent_is_named_before_and_after_and_goes_where_the_
     bubbles = panel.panel.locator(".lmc-record:has(> .lmc-folded)")
     image, question = bubbles.evaluate_all(folded)[-2:]
     assert image == question > 8, "the words do not touch the edge of their bubble"
+    expect(bubbles.last.locator("summary")).to_contain_text("figure of")  # below its question
     expect(above).to_have_count(0)
     number = run(panel, f"Image(base64.b64decode({PNG!r}), format='png')")
     expect(line(panel)).to_contain_text("1 figure")  # for the model, from now on

@@ -115,8 +115,15 @@ export class MessageList {
 
   #add(entry: Entry): void {
     const row = new Row(entry, this.#conversation, this.#acts);
+    const page = this.#page(entry);
+    page.append(row.node);
+    // figures of cells go before their question, and stand below it, where its cells are named
+    for (let at = this.#rows.length - 1; row.isQuestion; at -= 1) {
+      const before = this.#rows[at];
+      if (!before?.isFigure) break;
+      row.node.after(before.node);
+    }
     this.#rows.push(row);
-    this.#page(entry).append(row.node);
     const last = this.#conversation.entries.length - 1;
     if (entry.at > last - AT_ONCE || (entry.kind === "message" && entry.open)) row.draw();
     else if (!this.#idle) this.#drawInIdle();

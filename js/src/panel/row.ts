@@ -89,6 +89,15 @@ export class Row {
     return this.entry.kind === "message" && isCode(this.entry.record.message);
   }
 
+  get isQuestion(): boolean {
+    return this.entry.kind === "message" && this.entry.record.message.role === "user" && !this.isFigure;
+  }
+
+  /** The figure of a cell, which went with a question. */
+  get isFigure(): boolean {
+    return this.entry.kind === "message" && Boolean(this.entry.record.figure);
+  }
+
   /** Code that was stopped. */
   get isStopped(): boolean {
     return this.entry.kind === "message" && this.entry.record.fate === "stopped";
