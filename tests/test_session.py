@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -1127,3 +1128,60 @@ def test_a_question_asked_again_takes_the_figures_that_its_model_sees_by_now() -
     assert "not sent" not in text_of(of_question(asked))
     assert unseen_of(asked) is None
     assert [each.type for each in session.messages] == ["image", "message", "message"]
+
+
+@pytest.mark.parametrize("level", ["names", "none"])
+def test_a_question_asked_again_gives_no_more_than_the_context_level_of_now(level: str) -> None:
+    model = ScriptedModel(*[[said("Yes.")]] * 4)
+    model.vision = lambda: "yes"  # type: ignore[attr-defined]
+    session = Session(model=model)
+    session.prompt.cells = lambda: [
+        Cell(4, "named = 1"),
+        Cell(5, "plot()", figures=(Figure("png", "QQ=="),)),
+    ]
+    choice = CellChoice(above="# A heading")
+    drive(session.ask("Look at this, beside @cell 4.", cells=choice))
+    assert [each.title for each in of_question(model.seen[0][-1])] == [
+        "Markdown",
+        "In [4]",
+        "In [5]",
+    ]
+    session.configure(context=level)
+    drive(session.retry(session.turns[-1]))
+    [asked] = model.seen[1]
+    assert [each.title for each in of_question(asked)] == ["In [4]"]
+    drive(session.edit(session.turns[-1], "Another one about @cell 4."))
+    [asked] = model.seen[2]
+    assert [each.title for each in of_question(asked)] == ["In [4]"]
+    drive(session.retry(session.turns[-1]))  # and what the person named stays named
+    assert [each.title for each in of_question(model.seen[3][-1])] == ["In [4]"]
+
+
+def test_a_question_asked_again_gives_no_cell_that_is_hidden_by_now() -> None:
+    model = ScriptedModel([said("Yes.")], [said("Yes.")])
+    model.vision = lambda: "yes"  # type: ignore[attr-defined]
+    cells = [Cell(4, "secret()", figures=(Figure("png", "QQ=="),)), Cell(5, "b = 1")]
+    session = Session(model=model)
+    session.prompt.cells = lambda: cells
+    drive(session.ask("Look at @cell 4 too.", cells=CellChoice()))
+    assert [each.type for each in model.seen[0]] == ["image", "message"]
+    cells[0] = replace(cells[0], hidden=True)
+    drive(session.retry(session.turns[-1]))
+    [asked] = model.seen[1]
+    assert "secret" not in text_of(of_question(asked))
+    assert [each.title for each in of_question(asked)] == ["In [5]"]
+
+
+def test_of_figures_that_did_not_go_none_of_a_hidden_cell_is_offered_again() -> None:
+    model = ScriptedModel([said("Yes.")], [said("Yes.")])
+    sees = "no"
+    model.vision = lambda: sees  # type: ignore[attr-defined]
+    cells = [Cell(number, "plot()", figures=(Figure("png", "QQ=="),)) for number in (4, 5)]
+    session = Session(model=model)
+    session.prompt.cells = lambda: cells
+    drive(session.ask("Look.", cells=CellChoice()))
+    cells[0] = replace(cells[0], hidden=True)
+    drive(session.retry(session.turns[-1]))
+    unseen = unseen_of(model.seen[1][-1])
+    assert unseen is not None
+    assert unseen.numbers == (5,)

@@ -73,12 +73,12 @@ class Companions:
 
     Parameters
     ----------
-    parts : the texts
-    figures : images of cells, each with its cell
+    parts, figures : the texts; images of cells, each with its cell
     until : the number of the last cell that had run
     kernel : which kernel's cells they are
     about : the id of the one cell that the question points at, "" for none
     unseen : figures that do not go, because the model gets no images
+    named : the numbers of cells that the person has named, which go whatever the settings say
     """
 
     parts: tuple[Part, ...] = ()
@@ -87,6 +87,7 @@ class Companions:
     kernel: str = ""
     about: str = ""
     unseen: Unseen | None = None
+    named: frozenset[int] = frozenset()
 
     @property
     def listed(self) -> list[Part]:
@@ -117,6 +118,7 @@ class Companions:
         more: dict[str, Any] = {"about": self.about} if self.about else {}
         if self.unseen is not None:
             more[_UNSEEN] = asdict(self.unseen)
+        more |= {"named": sorted(self.named)} if self.named else {}
         extra = to_extra(self.parts, until=self.until, kernel=self.kernel, **more)
         return replace(question, extra={**question.extra, **extra})
 
@@ -265,8 +267,8 @@ def _markdown(choice: CellChoice, is_pointed: bool) -> Iterator[Part]:
         )
     if text and (is_pointed or choice.only is None):
         where = "the question" if choice.selected is None else "the selected cell"
-        id = "above" if is_pointed else "markdown"
-        yield Part("markdown", "Markdown", f"Markdown above {where}:\n{text}", id=id)
+        content, id = f"Markdown above {where}:\n{text}", "above" if is_pointed else "markdown"
+        yield Part("markdown", "Markdown", content, id=id)
 
 
 def _selected(cells: Sequence[Cell], choice: CellChoice) -> tuple[Cell | None, str]:

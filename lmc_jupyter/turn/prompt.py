@@ -212,10 +212,11 @@ class Prompt:
         pointed = pointed_cells(question, cells, choice)
         about = next((each.id for each in cells if {each.number} == pointed), "")
         choice = replace(choice, pointed=choice.pointed | pointed)
-        model = self._choice()
-        if self._rules.options.context != "notebook" or not model.reads_notebook:
+        named = choice.pointed | (choice.only or frozenset())
+        if not self._gives_notebook:
             choice = replace(choice, only=choice.only or frozenset())
-        return companions(
+        model = self._choice()
+        found = companions(
             cells,
             self._history,
             choice,
@@ -223,9 +224,18 @@ class Prompt:
             about=about,
             blind=model.blind,
             redact=self.redact,
-            words=pointed_words(question, lambda name: self._computer().value(name) is not None),
+            words=self._pointed_words(question),
             changes="" if model.knows_names or choice.only is not None else self._changes(),
         )
+        return replace(found, named=named)
+
+    @property
+    def _gives_notebook(self) -> bool:
+        """Whether cells go along at which nobody points."""
+        return self._rules.options.context == "notebook" and self._choice().reads_notebook
+
+    def _pointed_words(self, question: str) -> frozenset[str]:
+        return pointed_words(question, lambda name: self._computer().value(name) is not None)
 
     def _changes(self) -> str:
         """What changed in the names since the model was last told of them, in this conversation."""
@@ -274,12 +284,20 @@ class Prompt:
         return question if cells is None else questions.with_parts(question, said)
 
     def again(self, said: Sequence[Message], question: Message | None) -> list[Message]:
-        """The messages of a question that is asked again, or of another one in its place. Figures
-        that did not go before go now, where the model gets images by now."""
+        """The messages of a question that is asked again, or of another one in its place, by the
+        settings of now: cells that are not given any more stay out, and figures that did not go
+        before go, where the model gets images by now."""
         messages = questions.repeat(said, question)
+        is_here = parts.extra_of(messages[-1]).get("kernel") == self._kernel
+        messages = questions.without_cells(
+            messages,
+            {each.label for each in self.cells() if each.hidden and is_here},
+            only_named=not self._gives_notebook,
+            above="above" in self._pointed_words(str(messages[-1].content)),
+        )
         *before, last = messages
         unseen = unseen_of(last)
-        if unseen is None or parts.extra_of(last).get("kernel") != self._kernel:
+        if unseen is None or not is_here:
             return messages
         seen = self.companions(choice=CellChoice(only=frozenset(unseen.numbers)))
         if seen.unseen is not None or not seen.figures:

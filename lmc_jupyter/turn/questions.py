@@ -6,15 +6,16 @@ is an error before anything has changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from lmc_jupyter.context.parts import Part, extra_of, of_question, to_extra
+from lmc_jupyter.context.question import unseen_of
 from lmc_jupyter.context.references import Look, insert, split, without_values
 from lmc_jupyter.errors import ProtocolError, SessionError
 from lmc_jupyter.formats.foreign import read_messages
-from lmc_jupyter.lmc import CONTEXT, INSERTED, Message, Recipient
+from lmc_jupyter.lmc import CONTEXT, FIGURE_OF, INSERTED, Message, Recipient
 
 
 def as_message(value: Message | Mapping[str, Any]) -> Message:
@@ -98,6 +99,8 @@ def with_parts(question: Message, said: Sequence[Message]) -> Message:
     texts = {each.content for each in before}
     fresh = [each for each in of_question(question) if each.content not in texts]
     beside = {key: value for key, value in now.items() if key not in ("parts", "until")}
+    if named := named_of(question) | (named_of(said[-1]) if said else frozenset()):
+        beside["named"] = sorted(named)
     if "until" in then and then.get("kernel") == now.get("kernel"):
         beside["until"] = then["until"]  # what ran since may go with the next question
     if "unseen" in then:
@@ -112,6 +115,59 @@ def with_figures(question: Message, parts: Iterable[Part]) -> Message:
     now = [cells.get(each.title, each) for each in of_question(question)]
     beside = {k: v for k, v in extra_of(question).items() if k not in ("parts", "unseen")}
     return replace(question, extra={**question.extra, **to_extra(now, **beside)})
+
+
+def named_of(question: Message) -> frozenset[int]:
+    """The numbers of the cells that the person named for it."""
+    match extra_of(question).get("named"):
+        case [*numbers]:
+            return frozenset(each for each in numbers if isinstance(each, int))
+    return frozenset()
+
+
+def without_cells(
+    messages: Sequence[Message], hidden: Collection[str], *, only_named: bool, above: bool
+) -> list[Message]:
+    """The messages of a question without what of the notebook is not given any more.
+
+    Parameters
+    ----------
+    hidden : labels of cells that no model gets by now
+    only_named : whether only that goes by now at which the question points
+    above : whether it points at the Markdown above it
+    """
+    *before, last = messages
+    parts = of_question(last)
+    given = {f"In [{number}]" for number in named_of(last)}
+    given |= {each.title.removeprefix("output of ") for each in parts if each.kind == "output"}
+
+    def goes(label: str) -> bool:
+        return label not in hidden and (label in given or not only_named)
+
+    def stays(part: Part) -> bool:
+        if part.kind == "selection":
+            return not any(part.content.startswith(f"Selected in {each}:\n") for each in hidden)
+        if part.kind in ("cell", "output"):
+            return goes(part.title.removeprefix("output of "))
+        return not only_named or (part.kind == "markdown" and above)
+
+    figures = [
+        each for each in before if goes(str(each.extra.get(FIGURE_OF))) or not _is_figure(each)
+    ]
+    beside = {key: value for key, value in extra_of(last).items() if key != "parts"}
+    if unseen := unseen_of(last):
+        numbers = [each for each in unseen.numbers if goes(f"In [{each}]")]
+        beside |= {"unseen": {**beside["unseen"], "numbers": numbers}}
+        if not numbers:
+            del beside["unseen"]
+    if not extra_of(last):
+        return [*figures, last]
+    extra = to_extra(filter(stays, parts), **beside)
+    return [*figures, replace(last, extra={**last.extra, **extra})]
+
+
+def _is_figure(message: Message) -> bool:
+    return message.role == "user" and FIGURE_OF in message.extra
 
 
 def last(messages: Sequence[Message]) -> int:
