@@ -337,6 +337,22 @@ def test_new_begins_a_conversation(notebook):
     assert [message.content for message in model.seen[1]] == ["2"]
 
 
+def test_a_setting_of_the_model_leaves_a_model_that_was_chosen_in_python(notebook):
+    model = notebook.model([said("a")])
+    notebook.cell("%config LMC.vision = True\n%config LMC.options = {'temperature': 0.5}")
+    assert notebook.session.model is model
+    notebook.session.choose_model("openai/mine", api_base="http://127.0.0.1:9/v1")
+    notebook.cell("%config LMC.vision = False")
+    choice = notebook.session.choice
+    assert (choice.spec, choice.api_base) == ("openai/mine", "http://127.0.0.1:9/v1")
+    assert choice.options["vision"] is False
+    notebook.cell("%config LMC.model = 'openai/yours'")
+    assert (notebook.session.choice.spec, notebook.session.choice.api_base) == (
+        "openai/yours",
+        None,
+    )
+
+
 def test_no_context_for_one_cell(notebook):
     seen = []
 

@@ -157,7 +157,11 @@ class CellMagic:
                 self._set_back(name, change["old"])
                 raise
         elif name in self.settings.class_own_traits(config=True):
-            session.choose_model(self.settings.model, **self.settings.model_options())
+            if name == "model" or session.choice.spec == self.settings.model:
+                session.choose_model(self.settings.model, **self.settings.model_options())
+            elif name != "start_worker":  # a model chosen in Python stays, with its other options
+                new = change["new"]
+                session.choose_options(**(new if name == "options" else {name: new}))
             self.magics.warm_up()
             if name in {*OF_MODEL, "options"}:
                 self._remember_options()
