@@ -902,7 +902,7 @@ def test_what_an_agent_was_let_do(verdict, messages, says):
         ("ask", "", "The door is open"),
         ("off", None, "what send_agent() returned"),
         ("off", "I may read", "has not knocked"),
-        ("off", "I am not let in: kernel-1 lets no agent in: its person has", "✓"),
+        ("off", "I am not let in: the notebook lets no agent in: its person has", "✓"),
     ],
 )
 def test_a_shut_door(verdict, monkeypatch, agents, printed, says):

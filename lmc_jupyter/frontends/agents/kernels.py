@@ -179,7 +179,7 @@ def choose(kernels: Sequence[Kernel], wanted: str | None) -> Kernel:
         raise SessionError(f"several notebooks are open, so name one of them: {names}")
     if not found[0].open:
         raise SessionError(
-            f"{found[0].label} lets no agent in: its person has set "
+            "the notebook lets no agent in: its person has set "  # it does not say its name
             '`%config LMC.agents = "off"`, and only they can change it'
         )
     return found[0]
