@@ -979,6 +979,14 @@ describe("the composer", () => {
 });
 
 describe("the model picker", () => {
+  it("names the model in the composer in short, and in full in its hint", async () => {
+    page = new Page({ settings: { ...SETTINGS, label: "Qwen2.5-Coder 0.5B, a small local model" } });
+    await page.soon();
+    const button = page.find(".lmc-composer .lmc-model");
+    expect(button.textContent).toBe("Qwen2.5-Coder 0.5B");
+    expect(button.title).toContain("a small local model");
+  });
+
   const picking = async () => {
     await open(CHAT);
     page.kernel.answers.set("models", () => ({ ok: true, value: OFFERS }));

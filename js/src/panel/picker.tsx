@@ -43,7 +43,7 @@ export function ModelPicker({ id, open, setOpen }: Props): VNode {
         title={name ? WORDS.pickModel(name) : WORDS.noModel}
         onClick={() => setOpen(!open)}
       >
-        <span>{name || WORDS.noModel}</span>
+        <span>{(name || WORDS.noModel).split(",")[0]}</span>
         <Icon name="caret" />
       </button>
       {open ? (
