@@ -6,7 +6,9 @@ Charts of other libraries, which are JSON, are in `charts.py`.
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -20,6 +22,9 @@ MAX_WORD = 200
 """Characters of a title, a label or a name."""
 MAX_TEXT = 1_500
 """Characters of the whole."""
+
+MAX_KNOWN = 200
+"""Images whose texts are known, the newest."""
 
 _NUMBER = re.compile(
     r"[-+\u2212$]*\d[\d., ]*(?:e[-+\u2212]?\d+)?%?|\$\\mathdefault\{.*\}\$", re.IGNORECASE
@@ -40,6 +45,27 @@ def describe(figure: Any) -> str:
     if len(axes) > MAX_AXES:
         parts.append(f"{len(axes) - MAX_AXES} more axes")
     return shorten.head("\n".join(filter(None, parts)), MAX_TEXT)
+
+
+_texts: OrderedDict[bytes, str] = OrderedDict()
+"""Digest of an image -> what is in it, for this kernel's life."""
+
+
+def learn(image: bytes, text: str) -> None:
+    """Know what is in this image of a figure."""
+    if text:
+        _texts[_digest(image)] = text
+        while len(_texts) > MAX_KNOWN:
+            _texts.popitem(last=False)
+
+
+def text_of(image: bytes) -> str:
+    """What is in this image, where it is of a figure of this kernel; else ""."""
+    return _texts.get(_digest(image), "")
+
+
+def _digest(image: bytes) -> bytes:
+    return hashlib.blake2b(image, digest_size=16).digest()
 
 
 def _axes(axes: Any) -> list[str]:

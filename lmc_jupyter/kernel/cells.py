@@ -218,7 +218,7 @@ class Cells:
 
         def format(value: Any, *args: Any, **options: Any) -> Any:
             made = make(value, *args, **options)
-            if self._open and module_of(type(value)) == "matplotlib":
+            if module_of(type(value)) == "matplotlib":
                 self._describe_plot(value, made[0])
             return made
 
@@ -324,7 +324,10 @@ class Cells:
         """Look what is in a figure of matplotlib, while it is there: the next display is of it."""
         from lmc_jupyter.content import plots  # at the first figure
 
-        self._plot = str(bundle.get("text/plain")), plots.describe(figure)
+        text = plots.describe(figure)
+        self._plot = str(bundle.get("text/plain")), text
+        for image in filter(None, map(bundle.get, _IMAGES)):
+            plots.learn(image if isinstance(image, bytes) else base64.b64decode(image), text)
 
     def _show(self, run: _Run, bundle: Mapping[str, Any]) -> None:
         from lmc_jupyter.content import charts  # at the first display

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lmc_jupyter.content.plots import MAX_SERIES, MAX_TEXT, describe
+from lmc_jupyter.content.plots import MAX_KNOWN, MAX_SERIES, MAX_TEXT, describe, learn, text_of
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure  # noqa: E402
@@ -65,3 +65,10 @@ def test_what_fails_when_it_is_looked_at_is_left_out():
     axes.set_title("Still here")
     axes.get_legend = None
     assert "title 'Still here'" in describe(figure)
+
+
+def test_of_the_newest_images_it_is_known_what_is_in_them():
+    for number in range(MAX_KNOWN + 1):
+        learn(f"image {number}".encode(), f"text {number}")
+    assert text_of(b"image 0") == text_of(b"of somebody else") == ""
+    assert text_of(b"image 1") == "text 1"

@@ -122,6 +122,18 @@ def test_of_a_figure_that_a_model_cannot_see_it_reads_what_is_in_it(lab, server)
     assert "line of 3 points, (1, 5) … (4, 7.5)" in text
 
 
+def test_of_a_figure_of_its_own_block_it_reads_the_same(lab, server):
+    lab.run("%lmc reset\n%config LMC.vision = False")
+    source = "plt.plot([1, 2], [5, 7.5])\nplt.title('Own figure')\nplt.show()"
+    code = f"%matplotlib inline\nimport matplotlib.pyplot as plt\n{source}"
+    server.turns = [Turn(tool("python", code)), Turn(text("Seen."))]
+    lab.run("%%lmc --auto-run\nDraw it.")
+    lab.run("%config LMC.vision = True")
+    result = server.requests[-1].body["messages"][-1]["content"]
+    assert "you cannot see images.) It has:\ntitle 'Own figure'; x from" in result
+    assert "line of 2 points, (1, 5) … (2, 7.5)" in result
+
+
 def test_a_cell_has_the_place_that_the_front_end_says(lab, server):
     run(lab, "placed = 'canary-place'", cellId="a7")
     outline = [["m1", "# Load\n## Clean"], ["a7", ""], ["q", ""]]

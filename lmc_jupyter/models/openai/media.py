@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter.content import images, pdf, terminal
+from lmc_jupyter.content import images, pdf, plots, terminal
 from lmc_jupyter.content.chat import (
     audio_part,
     decode_base64,
@@ -87,7 +87,10 @@ class Media:
                 filter(None, [name.removeprefix("the image"), images.describe(data)])
             )
             what = f"an image ({details})" if details else "an image"
-            return text_part(f"({sender(message)} {what}; you cannot see images.)")
+            told = f"({sender(message)} {what}; you cannot see images.)"
+            if message.role == "computer" and (text := plots.text_of(data)):
+                told += f" It has:\n{clean(terminal.plain(text))}"
+            return text_part(told)
         return _image_part(data, name)
 
     def _audio(self, message: Message) -> dict[str, Any]:
