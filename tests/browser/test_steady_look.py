@@ -5,6 +5,7 @@ the slash menu.
 from __future__ import annotations
 
 import pytest
+from model_server import Turn, text
 from panel_page import SETUP, press
 
 pytestmark = pytest.mark.browser
@@ -102,6 +103,29 @@ def test_what_can_be_done_with_an_answer_stands_in_one_row_below_it(chat):
     assert abs(tools["y"] - again["y"]) < 3
     text = answer.locator("p").bounding_box()
     assert again["y"] - (text["y"] + text["height"]) < 16
+
+
+@pytest.mark.parametrize("width", [360, 400])
+def test_it_stands_in_one_row_below_an_answer_whose_tokens_are_counted(chat, model_server, width):
+    model_server.turns = [Turn(text("Yes."))]
+    chat.do(
+        f"current_session().choose_model('openai/m', api_base={model_server.base!r}, "
+        "api_key='not-a-key', free=True)"
+    )
+    chat.ask()
+    chat.state("done")
+    chat.panel.evaluate("(panel, width) => { panel.style.width = `${width}px`; }", width)
+    answer = chat.record("message", "assistant")
+    answer.hover()
+    tools = answer.get_by_role("button", name="Copy", exact=True).bounding_box()
+    again = chat.button("Ask again").bounding_box()
+    sent = chat.button("What was sent").bounding_box()
+    facts = chat.panel.locator(".lmc-turn-facts").bounding_box()
+    chat.panel.evaluate("panel => { panel.style.width = ''; }")
+    assert abs(tools["y"] - again["y"]) < 3
+    assert sent["x"] + sent["width"] <= tools["x"] < again["x"]
+    body = answer.locator("p").bounding_box()
+    assert facts["y"] - (body["y"] + body["height"]) < 16, "no empty row between them"
 
 
 EDGES = """options => options.map(option => {
