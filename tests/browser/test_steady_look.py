@@ -90,6 +90,9 @@ def test_a_line_that_is_broken_goes_on_deeper_than_it_begins_behind_a_mark(chat)
     assert "↪" in rows["mark"]
     chat.press("Don't run")
     chat.state("done")
+    block = chat.record("code").locator(".lmc-line").nth(1).evaluate(ROWS)
+    assert len(block["more"]) > 2
+    assert "↪" in block["mark"], "in the conversation as in the question"
 
 
 def test_what_can_be_done_with_an_answer_stands_in_one_row_below_it(chat):
