@@ -13,7 +13,7 @@ import {
   type JupyterFrontEndPlugin,
 } from "@jupyterlab/application";
 import { ICommandPalette, Notification } from "@jupyterlab/apputils";
-import { INotebookTracker, NotebookActions } from "@jupyterlab/notebook";
+import { INotebookTracker, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
 import { ITranslator, nullTranslator } from "@jupyterlab/translation";
@@ -25,6 +25,7 @@ import { drawQuestionsPlain } from "./lab/language";
 import { addProposals } from "./lab/proposal";
 import { replace } from "./lab/replace";
 import { prepare } from "./lab/running";
+import { drawSaved } from "./lab/saved";
 import { icon, Sidebar } from "./lab/sidebar";
 import { addButtons } from "./lab/traceback";
 import { showQuestion, watchQuestions } from "./lab/waiting";
@@ -57,8 +58,12 @@ const plugin: JupyterFrontEndPlugin<void> = {
       sidebar.ask(detail);
       app.shell.activateById(sidebar.id);
     };
-    tracker.widgetAdded.connect((_, notebook) => drawQuestionsPlain(notebook));
-    tracker.forEach(drawQuestionsPlain);
+    const prepareNotebook = (notebook: NotebookPanel) => {
+      drawQuestionsPlain(notebook);
+      drawSaved(notebook.content.rendermime);
+    };
+    tracker.widgetAdded.connect((_, notebook) => prepareNotebook(notebook));
+    tracker.forEach(prepareNotebook);
     // at once: a notebook takes over what draws its outputs when it opens
     if (rendermime) addButtons(rendermime, { tracker, trans, ask: (wish, cell) => ask({ wish, cell }) });
     if (rendermime) addProposals(rendermime, { trans, take: (proposal, wish) => ask({ wish, proposal }) });

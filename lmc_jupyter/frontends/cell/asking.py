@@ -15,8 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.errors import Stopped
+from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.cell.card import Card
-from lmc_jupyter.frontends.cell.painter import Painter
+from lmc_jupyter.frontends.cell.painter import Painter, bundle
 from lmc_jupyter.frontends.question import by_keyboard, decision, is_for_all, question
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.kernel.mailbox import Mailbox
@@ -34,6 +35,10 @@ DRAWN_SECONDS = (4.0, 8.0, 16.0)
 2 s to load and never draws it if that was too short, as in a busy page."""
 
 _STOPPED = "stopped before the code was run"
+_AGAIN = (
+    "To be asked again, run this cell. A kernel that is busy may still wait for the answer: "
+    "interrupt it first."
+)
 _UNTRUSTED = (
     "Code waits for you, and its buttons cannot be shown in a notebook that is not trusted. "
     "Run the command Trust Notebook (View > Activate Command Palette), and they come here; or "
@@ -227,13 +232,13 @@ class Asker:
         with painter.lock:
             self._proposal, self._is_drawn = proposal, False
             repeats = painter.display.repeats_updates
-            bar = painter.prompter.ask.bundle()
+            buttons, saved = painter.prompter.ask.bundle(), _undecided(card)
             if repeats:  # such a server trusts no output of its own either: no widget is drawn
-                painter.display.show({**bar, "text/plain": _UNTRUSTED}, card.display_id)
+                painter.display.show({**buttons, "text/plain": _UNTRUSTED}, card.display_id)
             else:
-                painter.display.update(bar, card.display_id)
+                painter.display.update({**buttons, **saved}, card.display_id)
             card.has_buttons = True
-        answer = self._answers.get() if repeats else self._wait(painter.prompter, card)
+        answer = self._answers.get() if repeats else self._wait(painter.prompter, card, saved)
         with painter.lock:
             self._proposal, card.has_buttons = None, False
             is_stopped = answer is None or self._is_stopped
@@ -246,7 +251,7 @@ class Asker:
             raise Stopped(_STOPPED)
         return answer
 
-    def _wait(self, prompter: Prompter, card: Card) -> Decision | None:
+    def _wait(self, prompter: Prompter, card: Card, saved: dict[str, Any]) -> Decision | None:
         """The answer to the buttons, which are drawn anew while no page says that it has them."""
         painter = self._painter
         for seconds in DRAWN_SECONDS:
@@ -256,5 +261,14 @@ class Asker:
                 with painter.lock:
                     if self._is_drawn or self._proposal is None:
                         break
-                    painter.display.update(prompter.renew().bundle(), card.display_id)
+                    buttons = prompter.renew().bundle()
+                    painter.display.update({**buttons, **saved}, card.display_id)
         return self._answers.get()
+
+
+def _undecided(card: Card) -> dict[str, Any]:
+    """What a page draws of a question that it can no longer ask."""
+    status, card.status = card.status, "not decided when the notebook was saved"
+    inner, text = card.render()
+    card.status = status
+    return bundle(f"{inner}{html.note_html(_AGAIN)}", f"{text}\n[{_AGAIN}]")

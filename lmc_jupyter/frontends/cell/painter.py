@@ -31,6 +31,9 @@ PAINT_SECONDS = 0.05  # at most 20 updates a second…
 PAINT_CHARACTERS_A_SECOND = 100_000  # …and fewer for a long message: each update sends it whole
 TICK_SECONDS = 1.0
 
+UNFINISHED = "Not over when the notebook was saved"
+"""Of an answer whose live parts a page that is opened later does not find."""
+
 
 class Painter:
     """Draws one answer.
@@ -178,7 +181,8 @@ class Painter:
         if card.page is not None and not self._leaving:
             if not card.is_shown:
                 card.is_shown = True
-                self.display.show(card.page.bundle(), card.display_id)
+                saved = bundle(*card.render())
+                self.display.show({**card.page.bundle(), **saved}, card.display_id)
             return 0
         card.is_final = card.over and card.runs_since is None  # first: `soil` may come meanwhile
         inner, text = card.render()
@@ -225,18 +229,19 @@ class StateLine:
             if painter.prompter is not None and painter.is_here and not is_over(self.state):
                 bar = painter.prompter.bar
                 if self.kind != "widget":
-                    self._show("widget", bar.bundle())
+                    saved = self._bundle("stopped", UNFINISHED, [label(self._session.model)])
+                    self._show("widget", {**bar.bundle(), **saved})
                 note, seconds, name = self._words()
                 now = {"state": self.state, "over": False, "note": note, "elapsed": seconds}
                 bar.send({"kind": "state", "label": name, **now})
             else:
-                self._show("html", self._bundle())
+                self._show("html", self._now())
 
     def close(self) -> None:
         """Draw it for the last time; below the answer too, where updates are not seen."""
         self.draw()
         if not self._painter.updates_are_seen:
-            self._painter.display.show(self._bundle(), fresh())
+            self._painter.display.show(self._now(), fresh())
 
     def _words(self) -> tuple[str, float, str]:
         """What is going on, the seconds of work so far, and which model answers."""
@@ -244,12 +249,16 @@ class StateLine:
         seconds = 0.0 if self.turn is None else self.turn.seconds
         return note, seconds, label(self._session.model)
 
-    def _bundle(self) -> dict[str, Any]:
+    def _now(self) -> dict[str, Any]:
         note, seconds, name = self._words()
         took = [] if self.state == "stopped" else [span(seconds)]  # its block says how long it ran
-        parts = " · ".join([*took, name, *(self.usage if is_over(self.state) else ())])
+        usage = self.usage if is_over(self.state) else []
+        return self._bundle(self.state, note, [*took, name, *usage])
+
+    def _bundle(self, state: str, note: str, facts: list[str]) -> dict[str, Any]:
+        parts = " · ".join(facts)
         inner = (
-            f'<div class="lmc-bar"><span class="lmc-dot {self.state}"></span>'
+            f'<div class="lmc-bar"><span class="lmc-dot {state}"></span>'
             f"<b>{html.escape(note)}</b> <span>{html.escape(parts)}</span></div>"
         )
         return bundle(inner, f"[{note} · {parts}]")

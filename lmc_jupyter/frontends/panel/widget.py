@@ -14,6 +14,10 @@ import traitlets
 
 from lmc_jupyter.errors import LMCError
 
+SAVED = "application/vnd.lmc.saved+json"
+"""The MIME type of an output that is drawn without its widget where a page does not find that;
+js/src/lab/saved.ts draws it."""
+_PANEL = "The chat panel of lmc-jupyter: run this cell to show it."
 STATIC = Path(__file__).parents[2] / "static"
 
 
@@ -55,9 +59,9 @@ class Widget(anywidget.AnyWidget):
         return f"<lmc-jupyter {self.kind}>"
 
     def bundle(self) -> dict[str, Any]:
-        """The mime bundle that shows it."""
+        """The mime bundle that shows it; whose part is not the panel puts its own text into it."""
         view = {"model_id": self.model_id, "version_major": 2, "version_minor": 0}
-        return {"application/vnd.jupyter.widget-view+json": view, "text/plain": "lmc-jupyter"}
+        return {"application/vnd.jupyter.widget-view+json": view, SAVED: {}, "text/plain": _PANEL}
 
     def close(self) -> None:
         """End it, and its layout, which is a widget too and would be saved with the notebook."""
