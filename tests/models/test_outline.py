@@ -95,3 +95,10 @@ def test_no_key_stands_in_it_and_none_is_left_of_a_request_that_is_no_longer_in_
     assert "redacted" in str(request.outline())
     request.drop_body()
     assert request.outline() == []
+
+
+def test_a_request_that_was_written_anew_says_why_before_all_else() -> None:
+    request = Request("m", {"messages": [{"role": "user", "content": "Hi."}]})
+    assert request.outline() == [("user", "Hi.")]
+    request.renewal = "another model answers"
+    assert request.outline() == [("written anew", "another model answers"), ("user", "Hi.")]

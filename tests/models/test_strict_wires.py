@@ -18,7 +18,7 @@ from strict_wires import proposed
 from lmc_jupyter.errors import CallError, ModelError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import is_proposal
-from lmc_jupyter.models.litellm import LiteLLMModel, catalogue
+from lmc_jupyter.models.litellm import LiteLLMModel, access, catalogue
 from lmc_jupyter.models.litellm.worker import lookups
 from lmc_jupyter.models.openai import Sent, messages, tools_of
 from lmc_jupyter.session import Session
@@ -183,6 +183,51 @@ def test_the_cache_of_claude_is_asked_for_at_the_beginning_and_the_end(
     assert body["messages"][-1]["content"][-1]["cache_control"] == mark
     assert json.dumps(body).count("cache_control") == 2
     assert talk.session.turns[0].requests[0].cached_tokens == 4
+
+
+def test_openai_gets_a_key_of_the_conversation_for_its_cache_and_another_address_none(
+    shell: Any, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Talk(model_server, "OpenAI").ask(0, more=1)
+    assert "prompt_cache_key" not in model_server.requests[-1].body
+    monkeypatch.setitem(access._HOSTS, "openai", ("127.0.0.1",))
+    keys = []
+    for number in range(2):
+        talk = Talk(model_server, "OpenAI")
+        talk.ask(number, more=1)
+        [key] = {body.get("prompt_cache_key") for body in talk.wire.bodies}
+        keys.append(key)
+    assert all(keys)
+    assert keys[0] != keys[1]
+
+
+PAIRS = [*zip(WIRES, [*WIRES][2:] + [*WIRES][:2], strict=True)]
+
+
+@pytest.mark.parametrize(("of", "other"), PAIRS)
+def test_another_model_gets_no_thought_of_the_first_which_gets_its_own_again(
+    shell: Any, model_server: ModelServer, of: str, other: str
+) -> None:
+    talk = Talk(model_server, of)
+    talk.ask(0)
+    with ModelServer() as second:
+        guest = Talk(second, other)
+        options = {**guest.model}
+        talk.session.choose_model(options.pop("model"), **options)
+        guest._script(1)
+        drive(talk.session.ask("And you?"), *[Decision(True)] * 3)
+        options = {**talk.model}
+        talk.session.choose_model(options.pop("model"), **options)
+        talk.ask(2)
+        theirs, mine = json.dumps(guest.wire.bodies), json.dumps(talk.wire.bodies[-1])
+        own, foreign = talk.wire.thoughts, guest.wire.thoughts
+    assert "Question 0?" in theirs
+    assert "a_1 = 1" in mine
+    assert not {*own} & {*foreign}
+    assert [each for each in own if json.dumps(each) in theirs] == []
+    assert [each for each in foreign if json.dumps(each) in mine] == []
+    assert [json.dumps(each) in mine for each in own] == [True] * 5 + [False]
+    assert talk.wire.refusals == []
 
 
 @pytest.mark.parametrize("of", WIRES)
