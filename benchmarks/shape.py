@@ -14,6 +14,8 @@ import statistics
 import sys
 from pathlib import Path
 
+from lmc_jupyter.lmc import KEYS
+
 HERE = Path(__file__).parents[1] / "lmc_jupyter"
 
 ESCAPE = r"\\\\(?:x1b|033|u001b)|\\x1b"
@@ -26,6 +28,12 @@ PLACES = {
         r"(?:lines|characters) (?:left out|more)|\[:[^\]\n]*\](?:\.rstrip\(\))?\}…['\"]"
     ),
     "remove terminal escapes": rf"compile\([^)]*(?:{ESCAPE})|sub\([^,]*(?:{ESCAPE})",
+    "name a key of LMC by hand": (
+        r"extra(?:\.get\(|\[)'(?:KEYS)'|marked\((?:KEYS)=".replace("KEYS", "|".join(KEYS))
+    ),
+    "tell whether a model wrote code": (
+        r"role == 'assistant' and [^\n]*type == 'code'|type == 'code' and [^\n]*role == 'assistant'"
+    ),
     # delimiter.startswith(text[n:]) or text.endswith(delimiter[:n]) with a variable n
     "look for the beginning of a delimiter": (
         r"\.(?:startswith\(\w+\[\w+:\]\)|endswith\(\w+\[:\w+\]\))"

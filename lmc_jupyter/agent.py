@@ -21,6 +21,8 @@ from lmc_jupyter.errors import CallError, ComputerError, GateError, LMCError, Mo
 from lmc_jupyter.gate import Decision, Gate, Grant, Runner
 from lmc_jupyter.limits import Atomic, Limits
 from lmc_jupyter.lmc import (
+    EDITED,
+    PARTIAL,
     SECONDS,
     Chunk,
     Message,
@@ -250,7 +252,7 @@ class _Loop:
             at = len(self.history) - 1
             while self.history[at].id != code.id:  # it is the last one, as a rule
                 at -= 1
-            message = replace(self.history[at], content=final.code).marked(edited=True)
+            message = replace(self.history[at], content=final.code).marked(**{EDITED: True})
             self.history.rewrite(at, message)
         self.declines = 0
         yield from self.run(grant, final.language)
@@ -264,7 +266,7 @@ class _Loop:
         is_whole = False
         failure: list[str] = []
         nothing = Message("computer", "console", "output", "").stamped()
-        empty = nothing.marked(partial=True)
+        empty = nothing.marked(**{PARTIAL: True})
         self.history.append(empty)
         start, began = len(self.history) - 1, time.monotonic()
         pieces = _of_computer(self.gate, grant, self.computer, failure)

@@ -325,8 +325,13 @@ def is_thought(part: Chunk | Message) -> bool:
     return head == ("assistant", "message", "user") and not is_changed
 
 
+def is_written_code(part: Chunk | Message) -> bool:
+    """Whether a model wrote this as code: whole or not, to be run or for a cell of the person."""
+    return part.role == "assistant" and part.type == "code"
+
+
 def _is_whole_code(message: Message) -> bool:
-    return message.role == "assistant" and message.type == "code" and not is_partial(message)
+    return is_written_code(message) and not is_partial(message)
 
 
 def cell_of(part: Chunk | Message) -> int | None:

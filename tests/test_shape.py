@@ -179,6 +179,14 @@ def test_the_beginning_of_a_delimiter_is_looked_for_in_one_place():
     assert places(PLACES["look for the beginning of a delimiter"]) == {"stream.py"}
 
 
+def test_the_keys_of_a_message_stand_in_one_table():
+    assert places(PLACES["name a key of LMC by hand"]) == set()
+
+
+def test_whether_a_model_wrote_code_is_told_in_one_place():
+    assert places(PLACES["tell whether a model wrote code"]) == {"lmc.py"}
+
+
 def test_a_file_is_written_in_one_step_in_one_place():
     """Beside it, weights take their name when their SHA-256 was checked."""
     assert places(r"O_EXCL|calls\.replace\(|os\.rename\(") == {"conversation/disk.py"}

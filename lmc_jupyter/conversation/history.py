@@ -28,7 +28,7 @@ from lmc_jupyter.conversation.events import (
     Stopping,
 )
 from lmc_jupyter.conversation.records import is_empty_result, place, with_keys
-from lmc_jupyter.lmc import Chunk, Message, distinct
+from lmc_jupyter.lmc import PARTIAL, Chunk, Message, distinct
 from lmc_jupyter.stream import Assembler
 
 Hear = Callable[[Event], None]
@@ -99,7 +99,7 @@ class History(Sequence[Message]):
         whole, partial = self._whole, self._assembler.so_far()
         if whole is not None or partial is None or not partial.content:
             return whole
-        return partial.marked(partial=True)
+        return partial.marked(**{PARTIAL: True})
 
     def place(self, message_id: str) -> int | None:
         """Where the message with this id stands; None where none has it."""
@@ -146,7 +146,7 @@ class History(Sequence[Message]):
             if message is None or message.content == "":
                 self._assembler.flush()
                 return
-            self._whole = message.marked(partial=True).stamped()
+            self._whole = message.marked(**{PARTIAL: True}).stamped()
         self._close()
 
     def _close(self) -> Message | None:

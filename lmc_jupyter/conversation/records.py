@@ -20,7 +20,7 @@ from typing import Any
 
 from lmc_jupyter.conversation import Action, Conversation, RequestRecord, TurnRecord
 from lmc_jupyter.errors import ProtocolError
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import PARTIAL, Message, is_partial
 
 VERSION = 1
 _CRC, _REC = b'{"crc":', b',"rec":'
@@ -249,7 +249,7 @@ def part(data: bytes, state: Fold) -> Message | None:
         result = message({**head["head"], "content": "".join(pieces)})
     except ProtocolError:
         return None
-    return result.marked(partial=True) if result.content else None
+    return result.marked(**{PARTIAL: True}) if result.content else None
 
 
 def add_part(messages: list[Message], message: Message) -> None:
@@ -263,9 +263,7 @@ def add_part(messages: list[Message], message: Message) -> None:
 
 def is_empty_result(message: Message) -> bool:
     """Whether this stands for the output of code that has begun and has no output yet."""
-    return (
-        message.type == "console" and message.content == "" and bool(message.extra.get("partial"))
-    )
+    return message.type == "console" and message.content == "" and is_partial(message)
 
 
 def whole(conversation: Conversation, head: Mapping[str, Any]) -> Iterable[dict[str, Any]]:

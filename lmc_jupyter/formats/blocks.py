@@ -13,7 +13,7 @@ from typing import Literal
 from lmc_jupyter.content import remarks
 from lmc_jupyter.content.error_text import fails
 from lmc_jupyter.conversation import Conversation
-from lmc_jupyter.lmc import Message, is_proposal, is_thought
+from lmc_jupyter.lmc import Message, is_partial, is_proposal, is_thought
 
 Fate = Literal["ran", "failed", "stopped", "declined", "waits"]
 
@@ -51,7 +51,7 @@ class Block:
     def fate(self) -> Fate:
         """Whether the code ran, failed, was stopped or declined, or waits to run."""
         texts = [each for each in self.results if is_text(each)]
-        if self.first.extra.get("partial") or any(each.extra.get("partial") for each in texts):
+        if is_partial(self.first) or any(map(is_partial, texts)):
             return "stopped"
         if not self.results:
             return "waits" if self.first.role == "assistant" else "ran"

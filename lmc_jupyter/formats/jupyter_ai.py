@@ -16,7 +16,7 @@ from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import strict_json
 from lmc_jupyter.formats.foreign import as_json, at_most, unique
 from lmc_jupyter.formats.losses import message_numbers
-from lmc_jupyter.lmc import Message, Role
+from lmc_jupyter.lmc import EDITED, Message, Role
 
 NAME = "jupyter-ai"
 EXTENSIONS = (".chat",)
@@ -88,7 +88,7 @@ class _Reader:
         if name:
             extra["sender"] = name
         if entry.get("edited"):
-            extra["edited"] = True
+            extra[EDITED] = True
         text = body if isinstance(body, str) else as_json(body)
         id_ = entry.get("id")
         return Message(

@@ -26,7 +26,7 @@ from lmc_jupyter.content import shorten
 from lmc_jupyter.context.parts import Part, of_question, text_of, to_extra
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.keys import Redactor
-from lmc_jupyter.lmc import FIGURE_OF, Message, is_proposal
+from lmc_jupyter.lmc import FIGURE_OF, Message, is_proposal, is_written_code
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 """Takes texts, returns the tokens of each, at most: one request to a tokenizer elsewhere."""
@@ -187,7 +187,7 @@ class Measure:
             most = max(IMAGE_TOKENS if self.vision else 0, self.max_output // 2)
             return most + AROUND_OUTPUT, ""
         content = message.content if isinstance(message.content, str) else str(message.content)
-        if message.role == "assistant" and message.type == "code":
+        if is_written_code(message):
             return 2 * AROUND, json.dumps(content, ensure_ascii=False)
         if message.type == "message":
             if parts := of_question(message):

@@ -27,7 +27,7 @@ from lmc_jupyter.conversation import Action, Conversation
 from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.formats.foreign import unique
 from lmc_jupyter.formats.losses import is_plain, plain
-from lmc_jupyter.lmc import Message, clean
+from lmc_jupyter.lmc import FEEDBACK, SENTIMENT, Message, clean
 
 FAMILY = "glm"
 """The key of `Conversation.extra` and `Message.extra` that holds what has no place in LMC."""
@@ -298,9 +298,9 @@ def _read_extra(body: Mapping[str, Any]) -> dict[str, Any]:
     meta = body.get("meta")
     extra = {k: meta[k] for k in _OF_META if k in meta} if isinstance(meta, dict) else {}
     if "sentiment" in body:
-        extra["sentiment"] = body["sentiment"]
+        extra[SENTIMENT] = body["sentiment"]
     if "feedback" in body:
-        extra["feedback"] = body["feedback"]
+        extra[FEEDBACK] = body["feedback"]
     return extra
 
 

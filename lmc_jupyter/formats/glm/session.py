@@ -28,7 +28,7 @@ from lmc_jupyter.formats.glm.settings import (
 )
 from lmc_jupyter.gate import Gate
 from lmc_jupyter.limits import Limits
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import FEEDBACK, SENTIMENT, Message
 
 FOR_MODEL = ("available_user_info", "service_info", "sentiment", "feedback")
 """The keys that a model may get, once the person names them."""
@@ -158,19 +158,19 @@ class Glm:
 
     def sentiment(self, message_id: str) -> Any:
         """The sentiment of a message of the user; None where nobody said one."""
-        return copy.deepcopy(self._message(message_id, "user").extra.get("sentiment"))
+        return copy.deepcopy(self._message(message_id, "user").extra.get(SENTIMENT))
 
     def set_sentiment(self, message_id: str, value: Any) -> None:
         """Say the sentiment of a message of the user; None takes it back."""
-        self._mark(message_id, "user", "sentiment", value)
+        self._mark(message_id, "user", SENTIMENT, value)
 
     def feedback(self, message_id: str) -> Any:
         """What the user said of an answer: words, "up" or "down" (`session.rate`), or None."""
-        return copy.deepcopy(self._message(message_id, "assistant").extra.get("feedback"))
+        return copy.deepcopy(self._message(message_id, "assistant").extra.get(FEEDBACK))
 
     def set_feedback(self, message_id: str, value: Any) -> None:
         """Say what the user said of an answer. The last counts: a thumb takes its place."""
-        self._mark(message_id, "assistant", "feedback", value)
+        self._mark(message_id, "assistant", FEEDBACK, value)
 
     def record(self, action: Mapping[str, Any]) -> None:
         """Record what the user did in an application, as a `user_interaction` of the history.
@@ -241,7 +241,7 @@ class Glm:
     def _last(self) -> dict[str, Any]:
         """The sentiment of the last question, and the feedback on the last answer before it."""
         entries: dict[str, Any] = {}
-        for role, key in (("user", "sentiment"), ("assistant", "feedback")):
+        for role, key in (("user", SENTIMENT), ("assistant", FEEDBACK)):
             last = next((m for m in reversed(self._history) if m.role == role), None)
             if last is not None:
                 entries[key] = last.extra.get(key)

@@ -12,7 +12,7 @@ from typing import Any
 from lmc_jupyter.content.remarks import NOT_RUN
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.frontends.cell.html import visible
-from lmc_jupyter.lmc import Message, clean
+from lmc_jupyter.lmc import EDITED, Message, clean
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai.messages import to_chat
 
@@ -67,7 +67,7 @@ def of_block(
     chat = to_chat(messages, Brief(max_output=max_output), tools=True, vision=True)
     text = next((str(each["content"]) for each in chat if each["role"] == "tool"), "")
     data: Result = {"ran": True}
-    if code.extra.get("edited"):
+    if code.extra.get(EDITED):
         data["code"] = redact(clean(str(code.content)))
         text = f"{text}\nThe code that ran, as the person edited it:\n{data['code']}"
     if names is not None:

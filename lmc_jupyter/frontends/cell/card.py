@@ -20,7 +20,16 @@ from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.effect_words import pieces, plain_text
 from lmc_jupyter.frontends.screen import Pages, read_page
-from lmc_jupyter.lmc import Chunk, Message, Note, cell_of, clean, is_partial, is_thought
+from lmc_jupyter.lmc import (
+    Chunk,
+    Message,
+    Note,
+    cell_of,
+    clean,
+    is_partial,
+    is_thought,
+    is_written_code,
+)
 
 PROPOSAL = "application/vnd.lmc.proposal+json"
 """The MIME type of a proposal; js/src/lab/proposal.ts draws it."""
@@ -82,16 +91,12 @@ class Card:
     @property
     def is_code(self) -> bool:
         """Code that the model wrote to be run."""
-        return self._is_written and self.head.recipient != "user"
+        return is_written_code(self.head) and self.head.recipient != "user"
 
     @property
     def is_proposal(self) -> bool:
         """Code that the model wrote for a cell of the person."""
-        return self._is_written and self.head.recipient == "user"
-
-    @property
-    def _is_written(self) -> bool:
-        return self.head.role == "assistant" and self.head.type == "code"
+        return is_written_code(self.head) and self.head.recipient == "user"
 
     @property
     def is_undecided(self) -> bool:

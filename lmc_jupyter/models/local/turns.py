@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from lmc_jupyter.content import shorten
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.context.parts import of_question, text_of
-from lmc_jupyter.lmc import Message, is_proposal
+from lmc_jupyter.lmc import Message, is_proposal, is_written_code
 
 GAP = "The model could not write the rest: "
 """Begins the comment at the end of code that is not whole."""
@@ -110,7 +110,7 @@ def read(messages: Sequence[Message]) -> Turn:
                 questions.append(f"File: {message.content}")
             continue
         has_answer = True
-        if message.role == "assistant" and message.type == "code":
+        if is_written_code(message):
             rounds.append(Round(message.content))
         elif message.role == "computer" and rounds:
             rounds[-1] = _more(rounds[-1], message)
