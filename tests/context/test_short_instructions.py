@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import metadata
 
+import pytest
+
 from lmc_jupyter import Session
 from lmc_jupyter.context.instructions import INSTRUCTIONS, SHORT_INSTRUCTIONS, default
 from lmc_jupyter.lmc import Message
@@ -21,6 +23,23 @@ def test_a_model_that_reads_little_gets_short_instructions() -> None:
     assert of_window(128_000).startswith(INSTRUCTIONS)
     assert len(SHORT_INSTRUCTIONS) < 1_000 < len(INSTRUCTIONS)
     assert Session("replay/none", keep=False).brief().instructions.startswith(INSTRUCTIONS)
+
+
+@pytest.mark.parametrize(
+    ("words", "short"),
+    [
+        ("begins with `_`", False),  # its own temporary names
+        ("larger where blocks run unasked", False),
+        ("Look first where an answer rests on what you have not seen", False),
+        ("in a sentence or two", True),  # how to end
+        ("with what the question asks for (numbers, reasons, caveats) and no more", False),
+        ("Answer in the", True),  # language of the person
+        ("it does not run", True),  # what is proposed
+    ],
+)
+def test_each_clause_is_there(words: str, short: bool) -> None:
+    assert words in " ".join(default({"python": ""}).split())
+    assert (words in default({"python": ""}, is_short=True)) == short
 
 
 def test_instructions_of_the_persons_own_stay_alone() -> None:

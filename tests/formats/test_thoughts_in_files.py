@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +117,17 @@ def test_what_no_model_can_read_of_a_foreign_file_is_no_thought(
     losses = formats.write(given, tmp_path / "talk.markdown")
     assert "v.mp4" in (tmp_path / "talk.markdown").read_text()
     assert not [each for each in losses if "left out" in each]
+
+
+@pytest.mark.parametrize("thoughts", [False, True])
+@pytest.mark.parametrize("name", [*WRITTEN, "lmc"])
+def test_what_went_to_a_provider_and_came_from_it_stands_in_no_file(
+    name: str, thoughts: bool, tmp_path: Path
+) -> None:
+    block = {"type": "thinking", "thinking": "of wolves", "signature": "signed-wolves"}
+    reply = {"role": "assistant", "content": "42", "thinking_blocks": [block]}
+    sent = [{"to": "m", "reply": reply}, {"to": "m", "chat": [{"content": "the wolves"}]}]
+    path = tmp_path / "talk"
+    formats.write(replace(talk(), sent=sent), path, name, thoughts=thoughts)
+    assert path.stat().st_size
+    assert b"wolves" not in path.read_bytes()

@@ -84,6 +84,30 @@ def test_this_notebook_is_checked_once_it_is_saved(lab: Any, folder: Path) -> No
     assert lab.value("a") == 2
 
 
+def test_numbers_of_the_kernel_before_a_restart_tell_of_no_order(
+    make_frontend: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.ipynb"
+    lab = make_frontend(env={"JPY_SESSION_NAME": str(path)})
+    lab.run(ANSWERS)
+    lab.run("b = 1")
+    lab.run("c = 1")
+    cells = [
+        nbformat.v4.new_code_cell(source, execution_count=count)
+        for source, count in (("c = 1", 4), ("b = 1", 3))  # the frontend itself ran one
+    ]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    nbformat.write(notebook, path)
+    assert "it ran out of order: In [4] stands above In [3]" in text_of(lab, "%lmc check")
+    lab.restart()
+    lab.run(ANSWERS)
+    lab.run("b = 1")
+    nbformat.write(notebook, path)  # of the first one it still has the number of that kernel
+    shown = text_of(lab, "%lmc check")
+    assert AGAIN in shown
+    assert "out of order" not in shown
+
+
 def on_screen(lab: Any, saved: float) -> None:
     """Tell the kernel, as JupyterLab does, that the file of that time is older than the screen."""
     data = {"saved": datetime.fromtimestamp(saved, timezone.utc).isoformat().replace("+00:00", "Z")}

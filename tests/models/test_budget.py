@@ -18,7 +18,7 @@ from lmc_jupyter.content.cell import Cell
 from lmc_jupyter.content.tokens import estimate, estimates
 from lmc_jupyter.context import names
 from lmc_jupyter.context.cells import make_parts
-from lmc_jupyter.context.parts import of_question, to_extra
+from lmc_jupyter.context.parts import Part, of_question, to_extra
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import budget
@@ -683,6 +683,20 @@ def test_a_frame_takes_a_fiftieth_of_the_window_with_the_columns_that_the_questi
     assert "sensor_100," not in line
     assert 0.01 * 16_000 < estimate(line) <= 0.02 * 16_000 * 1.1
     assert names.fewer_columns(brief.namespace, 10_000, [question]) is brief.namespace
+
+
+def test_columns_that_the_last_cells_name_come_first_too():
+    labels = ", ".join(f"sensor_{n}" for n in range(400))
+    namespace = f"a: int\nfl: DataFrame, 4 rows, columns int64: {labels}"
+    cell = Part("cell", "In [9]", "In [9]:\nfl.sensor_123.plot()")
+    asked = [
+        Message("user", "message", content=each, extra=to_extra(parts))
+        for each, parts in (("Plot it.", [cell]), ("Is it broken?", []))
+    ]
+    line = names.fewer_columns(namespace, 320, asked).splitlines()[1]
+    assert "sensor_123," in line
+    assert "sensor_124," not in line
+    assert "sensor_123," not in names.fewer_columns(namespace, 320, asked[1:])
 
 
 def test_ollama_reads_what_it_is_told_to():
