@@ -90,9 +90,7 @@ def test_it_is_made_by_its_name() -> None:
 
 def test_a_question_gets_one_block_of_code() -> None:
     scripted = Scripted("print(2380 * 3875)\n")
-    assert whole(scripted, user("What is 2380*3875?")) == [
-        ("code", "python", "print(2380 * 3875)\n")
-    ]
+    assert whole(scripted, user("What is 2380*3875?")) == [("code", "python", "print(2380 * 3875)")]
     [(chat, options)] = scripted.asked
     assert chat[-1] == {"role": "assistant", "content": "```python\n"}
     assert options["stop"] == ["```"]
@@ -101,7 +99,7 @@ def test_a_question_gets_one_block_of_code() -> None:
 def test_two_requests_get_one_block_that_does_both() -> None:
     scripted = Scripted("2380 * 3875", "import math\nprint(math.pi)")
     [(_, _, content)] = whole(scripted, user("What is 2380*3875? Then print pi."))
-    assert content == "print(2380 * 3875)\n\n# print pi.\nimport math\nprint(math.pi)\n"
+    assert content == "print(2380 * 3875)\n\n# print pi.\nimport math\nprint(math.pi)"
 
 
 def test_a_greeting_gets_words_and_no_code() -> None:
@@ -117,13 +115,13 @@ def test_words_stream_as_they_come() -> None:
 
 def test_code_comes_statement_by_statement() -> None:
     pieces = list(Scripted("x = 1\nprint(x)\n").respond([user("Compute x")]))
-    assert [piece.content for piece in pieces] == ["x = 1\n", "print(x)\n", None]
+    assert [piece.content for piece in pieces] == ["x = 1", "\nprint(x)", None]
     assert pieces[-1].end
 
 
 def test_a_statement_that_cannot_work_is_written_anew_from_the_sound_ones() -> None:
     scripted = Scripted("x = 1\nprint(y)\nprint('never read')\n", "print(x)\n")
-    assert whole(scripted, user("Compute 1+1")) == [("code", "python", "x = 1\nprint(x)\n")]
+    assert whole(scripted, user("Compute 1+1")) == [("code", "python", "x = 1\nprint(x)")]
     chat, options = scripted.asked[1]
     assert chat[-1]["content"] == "```python\nx = 1\n"
     assert options["temperature"] == model.RESAMPLE_TEMPERATURE
@@ -133,7 +131,7 @@ def test_a_statement_that_cannot_work_is_written_anew_from_the_sound_ones() -> N
 def test_what_cannot_be_mended_is_said_in_the_code() -> None:
     scripted = Scripted("x = 1\nprint(y)\n", *["print(y)\n"] * model.RESAMPLES)
     [(_, _, content)] = whole(scripted, user("Compute 1+1"))
-    assert content == "x = 1\n# The model could not write the rest: there is no name 'y'.\n"
+    assert content == "x = 1\n# The model could not write the rest: there is no name 'y'."
 
 
 def test_code_that_is_not_whole_is_not_closed_as_if_it_were() -> None:
@@ -156,11 +154,11 @@ def test_names_of_the_notebook_are_known_to_the_check() -> None:
     scripted = Scripted("print(prices)\n").with_brief(
         lambda: Brief(namespace="prices: list, 3 items"), lambda _: None
     )
-    assert whole(scripted, user("Show prices"))[0][2] == "print(prices)\n"
+    assert whole(scripted, user("Show prices"))[0][2] == "print(prices)"
 
 
 def test_names_of_the_question_may_be_used_when_nothing_is_told_of_the_notebook() -> None:
-    assert whole(Scripted("print(my_list)\n"), user("Show my_list"))[0][2] == "print(my_list)\n"
+    assert whole(Scripted("print(my_list)\n"), user("Show my_list"))[0][2] == "print(my_list)"
 
 
 TABLE = """\
@@ -220,7 +218,7 @@ NameError: name 'y' is not defined
 def test_code_that_failed_is_mended_once() -> None:
     scripted = Scripted("print(x)\n")
     messages = [user("Compute 1+1"), code("x = 1\nprint(y)\n"), output(ERROR)]
-    assert whole(scripted, *messages) == [("code", "python", "x = 1\nprint(x)\n")]
+    assert whole(scripted, *messages) == [("code", "python", "x = 1\nprint(x)")]
     assert "# NameError" in scripted.asked[0][0][-1]["content"]
 
 

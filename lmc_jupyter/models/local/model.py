@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -180,7 +181,19 @@ class LocalModel:
             yield from self._code(turn, namespace, [prompts.repair(turn, namespace)])
 
     def _code(self, turn: Turn, namespace: str, requests: list[prompts.Request]) -> Pieces:
-        """One block of code for all that was requested."""
+        """One block of code for all that was requested, without the end of its last line."""
+        end = ""
+        with closing(self._lines(turn, namespace, requests)) as pieces:
+            for piece in pieces:
+                if piece.type == "code" and piece.content:
+                    text = end + piece.content
+                    end = text[len(text.rstrip("\n")) :]
+                    piece = replace(piece, content=text.removesuffix(end))
+                if piece.content != "":
+                    yield piece
+
+    def _lines(self, turn: Turn, namespace: str, requests: list[prompts.Request]) -> Pieces:
+        """The same, in whole lines."""
         names = prompts.names(namespace)
         draft = Draft(
             {*names, *prompts.likely(turn.question, namespace)}.union(
