@@ -152,7 +152,7 @@ it("hides a cell from all models, and has its tag set where there is a document"
   expect(page.text(".lmc-notice")).toContain(WORDS.hidden("In [3]", true));
 });
 
-it("shows below a question what was sent with it, and its figures folded", async () => {
+it("shows below a question what was sent with it, and then its figures, folded", async () => {
   const image = { role: "user", type: "image", format: "base64.png", content: "aaaa" } as const;
   const message = { role: "user", type: "message", content: "Why?" } as const;
   await page.events(
@@ -160,7 +160,7 @@ it("shows below a question what was sent with it, and its figures folded", async
     { appended: { message, sent: { line: "1 cell · 31 tokens", text: "<b>In [3]</b>", unseen: null } } },
   );
   await until(() => expect(page.all("article summary").map((one) => one.textContent)).toEqual([
-    WORDS.sentFigure("In [3]"), WORDS.sentWith("1 cell · 31 tokens"),
+    WORDS.sentWith("1 cell · 31 tokens"), WORDS.sentFigure("In [3]"),
   ]));
   expect(page.text("article pre")).toBe("<b>In [3]</b>");
 });
