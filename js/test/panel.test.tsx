@@ -1259,6 +1259,18 @@ describe("the end of a turn", () => {
     expect(order).toEqual(["user", "assistant", "turn", "info", "user", "error", "turn", "info"]);
   });
 
+  it("stands above a note to the model that came after the answer, and below one of its code", async () => {
+    const toModel: WireRecord = {
+      message: { role: "computer", type: "console", format: "output", content: "It was restarted.", recipient: "assistant" },
+    };
+    await open({
+      records: [said("user", "a"), said("assistant", "b"), toModel, said("user", "c"), toModel],
+      turns: [turn("t1", 0), turn("t2", 3)],
+    });
+    const order = page.all(".lmc-record, .lmc-turn").map((one) => one.dataset["role"] ?? "turn");
+    expect(order).toEqual(["user", "assistant", "turn", "computer", "user", "computer", "turn"]);
+  });
+
   it("is not shown before the turn is over, and follows its last record", async () => {
     await open({ records: [said("user", "a")], turns: [turn("t1", 0, { over: false, requests: 0 })] });
     expect(page.find(".lmc-turn").hidden).toBe(true);

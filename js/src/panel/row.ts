@@ -103,9 +103,12 @@ export class Row {
     return this.entry.kind === "message" && this.entry.record.fate === "stopped";
   }
 
-  /** A line of ours that is no error of the turn before it. */
+  /** A line of ours that is no error of the turn before it; or a note to the model after its answer. */
   get isNotice(): boolean {
-    return this.entry.kind === "note" && this.entry.note.level === "info";
+    if (this.entry.kind === "note") return this.entry.note.level === "info";
+    const { role, recipient } = this.entry.record.message;
+    const before = this.#conversation.entries[this.entry.at - 1];
+    return role === "computer" && recipient === "assistant" && before?.kind === "message" && isAnswer(before.record.message);
   }
 
   /** More of the open message; `cut` characters before it were left out. */
