@@ -68,6 +68,24 @@ def press(card: Locator, name: str) -> None:
             return
 
 
+RGB = """(element, property) => {
+  const pixel = document.createElement('canvas').getContext('2d');
+  pixel.fillStyle = getComputedStyle(element)[property];
+  pixel.fillRect(0, 0, 1, 1);
+  return [...pixel.getImageData(0, 0, 1, 1).data].slice(0, 3);
+}"""
+
+
+def hue(element: Locator, property: str = "color") -> str:
+    """Which colour an element has in the theme of now: "red", "orange", "grey" or another."""
+    red, green, blue = element.evaluate(RGB, property)
+    if max(red, green, blue) - min(red, green, blue) < 24:
+        return "grey"
+    if red <= max(green, blue) + 50:
+        return f"rgb({red} {green} {blue})"
+    return "orange" if green > blue + 50 else "red"
+
+
 KEEP_NOTICES = """() => {
   window.noticed ??= [];
   new MutationObserver(() => {

@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from mcp.types import Implementation
-from panel_page import SETUP, Panel, press, show
+from panel_page import SETUP, Panel, hue, press, show
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -141,6 +141,25 @@ def test_code_of_an_agent_runs_by_the_persons_press_with_the_notebooks_variables
     expect(chat.log.locator(".lmc-agent:visible")).to_have_text("Claude Code (agent)")
     expect(chat.log.get_by_text("runs code here")).to_be_hidden()
     expect(chat.button("Ask again")).to_have_count(0)
+
+
+def test_what_an_agent_would_lose_of_the_persons_warns_as_of_the_model(chat, claude):
+    chat.do("ships = {'a': 1, 'b': 2}\nfleet = {'a': 1}")
+    block = "deepest = min(ships); del ships[deepest]"
+    chat.do(f"session = current_session(); script([code({block!r}, end=True)], [said('Done.')])")
+    chat.ask()
+    line = chat.card.locator(".lmc-card-effects")
+    shown = []
+    for result in (None, claude):
+        if result is not None:
+            result = claude.call("run_code", code=block)
+            expect(chat.card.locator(".lmc-agent")).to_have_text("Claude Code (agent)")
+        expect(line.locator("strong")).to_have_text("deletes an item of your ships (dict, 2 items)")
+        shown.append((line.text_content(), hue(line.locator("strong")), hue(line)))
+        chat.press("Don't run")
+        chat.state("done")
+    assert shown[0] == shown[1]
+    assert shown[0][1:] == ("red", "grey")
 
 
 def test_the_person_edits_it_and_the_agent_reads_what_ran(chat, claude):

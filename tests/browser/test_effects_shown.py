@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from panel_page import press
+from panel_page import hue, press
 from playwright.sync_api import expect
 from test_accessible import themes
 from test_cell_buttons import Asked
@@ -72,3 +72,7 @@ def test_what_the_conversation_made_is_grey_and_what_is_the_person_s_own_is_red(
         "deletes an item of your ships (dict, 2 items) · overwrites fig (list, 1 item)"
     )
     expect(line.locator("strong")).to_have_text("deletes an item of your ships (dict, 2 items)")
+    assert hue(line.locator("strong")) == "red"
+    assert hue(line) == "grey"
+    press(chat.panel.locator("[data-proposal]"), "Don't run")
+    chat.state("done")
