@@ -55,6 +55,13 @@ def test_a_button_at_a_traceback_asks_in_the_panel_about_that_cell(chat, button,
     assert "ZeroDivisionError: division by zero" in part["content"]
 
 
+def test_the_buttons_begin_where_the_box_of_the_traceback_does(chat):
+    failed = Failed(chat)
+    box = failed.cell.locator(".jp-OutputArea-output:has(.lmc-traceback-row)").bounding_box()
+    fix = failed.cell.get_by_role("button", name="Fix", exact=True).bounding_box()
+    assert fix["x"] == box["x"]
+
+
 def test_it_opens_the_chat_and_loads_the_extension_where_nobody_has_yet(pages, lab, model_server):
     model_server.turns = [Turn(text("There is no zero below."))]
     page = pages.page()

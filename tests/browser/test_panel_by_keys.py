@@ -49,14 +49,17 @@ def test_from_the_question_one_tab_leads_to_run(chat):
     chat.state("done")
 
 
-@pytest.mark.parametrize("way", ["the keys", "Fix", "once more"])
+@pytest.mark.parametrize("way", ["the keys", "Fix", "Explain", "Ask", "once more"])
 def test_it_opens_as_wide_as_code_needs_whichever_way(own_page, lab, pages, way):
     own_page.add_init_script("localStorage.setItem('lmc:widened', 'yes')")  # an older version's
     notebook = pages.visit(own_page, lab, lab.write("wide.ipynb", "%load_ext lmc_jupyter\n1 / 0"))
     own_page.wait_for_function("() => window.jupyterapp?.commands.hasCommand('lmc:toggle')")
-    if way == "Fix":
+    if way in ("Fix", "Explain"):
         notebook.run(0)
-        own_page.get_by_role("button", name="Fix", exact=True).click()
+        own_page.get_by_role("button", name=way, exact=True).click()
+    elif way == "Ask":
+        notebook.cell(0).click()
+        own_page.get_by_role("button", name="Ask the model about this cell").click()
     elif way == "the keys":
         own_page.keyboard.press("Control+Alt+l")
     else:

@@ -28,6 +28,20 @@ ROWS = """line => {
 }"""
 
 
+BOX = """box => {
+  const { x, y, width } = box.getBoundingClientRect();
+  const cell = box.closest('.jp-Cell').getBoundingClientRect();
+  const inset = text => {
+    const range = document.createRange();
+    range.selectNodeContents(document.createTreeWalker(text, NodeFilter.SHOW_TEXT).nextNode());
+    const { left, top } = range.getClientRects()[0];
+    return [left - x, top - y].map(Math.round);
+  };
+  return { x, y: Math.round(y - cell.y), width, corner: getComputedStyle(box).borderRadius,
+           title: inset(box.querySelector('b'))[0], code: inset(box.querySelector('code')) };
+}"""
+
+
 @pytest.mark.parametrize("where", ["JupyterLab", "Notebook 7"])
 def test_the_box_of_a_cell_stays_where_it_is_at_run(where, request):
     fixture, server = {
@@ -47,12 +61,59 @@ def test_the_box_of_a_cell_stays_where_it_is_at_run(where, request):
     )
     notebook.run(1)
     card = notebook.cell(1).locator("[data-proposal]")
-    card.wait_for()
-    before = card.bounding_box()
+    card.and_(page.locator("[data-ready]")).wait_for()
+    before = card.evaluate(BOX)
     press(card, "Run")
     notebook.wait_done(1)
-    after = notebook.cell(1).locator(".lmc-code").bounding_box()
-    assert (after["x"], after["width"]) == (before["x"], before["width"])
+    after = notebook.cell(1).locator(".lmc-code").evaluate(BOX)
+    assert after == before
+
+
+def test_the_card_of_one_line_has_no_room_for_a_second(chat):
+    chat.do("script([code('x = 1', end=True)], [said('There.')])")
+    at = chat.run("%%lmc\nGo.")
+    in_cell = chat.notebook.cell(at).locator("[data-proposal]")
+    in_cell.and_(chat.page.locator("[data-ready]")).wait_for()
+    chat.composer.focus()
+    heights = [in_cell.locator(".lmc-card-code").bounding_box()["height"]]
+    press(in_cell, "Don't run")
+    chat.state("done")
+    chat.do("script([code('x = 1', end=True)], [said('There.')])")
+    chat.ask()
+    chat.card.and_(chat.page.locator("[data-ready]")).wait_for()
+    heights.append(chat.card.locator(".lmc-card-code").bounding_box()["height"])
+    line = chat.card.locator(".lmc-line").bounding_box()["height"]
+    assert max(heights) < 2 * line, (heights, line)
+    chat.press("Don't run")
+    chat.state("done")
+
+
+LOOK = """notice => {
+  const { left, width } = notice.getBoundingClientRect();
+  const style = getComputedStyle(notice);
+  const names = ['borderLeft', 'borderRadius', 'padding', 'fontFamily', 'fontSize', 'lineHeight',
+                 'color', 'backgroundColor'];
+  return [left, width > 0, ...names.map(name => style[name])];
+}"""
+
+
+def test_what_we_say_ourselves_has_one_look(pages):
+    chat = pages.open(pages.page(), "one_look.ipynb")
+    chat.do("choose(Waiting(said('Half a word')))")
+    chat.ask()
+    chat.log.get_by_text("Half a word").wait_for()
+    chat.button("Stop").click()
+    chat.state("stopped")
+    chat.do("script([code('y = 1', end=True)], [said('As you like.')])")
+    chat.ask("Two.")
+    chat.press("Don't run")
+    chat.state("done")
+    chat.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    notices = "Stopped here.", "This code was not run", "The kernel was restarted", "Model changed"
+    ours = chat.log.locator(".lmc-said, .lmc-fate, .lmc-console")
+    looks = [ours.filter(has_text=each).evaluate(LOOK) for each in notices]
+    assert looks[1:] == looks[:-1]
+    pages.end(chat.page)
 
 
 GAP = """([above, below]) =>
