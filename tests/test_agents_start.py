@@ -70,3 +70,23 @@ def test_what_reaches_kernels_is_not_imported_before_the_first_answer(tmp_path):
     assert "mcp.server.mcpserver" in found  # the list is one
     assert {each for each in found if each.partition(".")[0] == "lmc_jupyter"} == OWN
     assert {each.partition(".")[0] for each in found} & LATER == set()
+
+
+BUILT = """
+from lmc_jupyter.frontends.agents import command
+command.main(["mcp"])  # until the end of its standard input
+import mcp_types._v2025_11_25 as models
+from pydantic import BaseModel
+every = [each for each in vars(models).values() if isinstance(each, type)
+         and issubclass(each, BaseModel)]
+print(len(every), sum(each.__pydantic_complete__ for each in every))
+"""
+
+
+def test_models_of_the_sdk_are_built_at_their_first_use():
+    done = subprocess.run(
+        [sys.executable, "-c", BUILT], stdin=subprocess.DEVNULL, capture_output=True, check=True
+    )
+    every, built = map(int, done.stdout.split())
+    assert every > 100
+    assert built < every / 4

@@ -109,7 +109,7 @@ def test_what_we_say_ourselves_has_one_look(pages):
     chat.press("Don't run")
     chat.state("done")
     chat.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
-    notices = "Stopped here.", "This code was not run", "The kernel was restarted", "Model changed"
+    notices = "Stopped here.", "ou declined", "The kernel was restarted", "Model changed"
     ours = chat.log.locator(".lmc-said, .lmc-fate, .lmc-console")
     looks = [ours.filter(has_text=each).evaluate(LOOK) for each in notices]
     assert looks[1:] == looks[:-1]

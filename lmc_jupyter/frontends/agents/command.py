@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
 from importlib.metadata import version
 
@@ -35,10 +36,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     gc.disable()  # a tenth of the start would go into looking through what is imported and stays
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it looks through all packages
     try:
+        from pydantic import BaseModel
+
+        # of the SDK's 550 models a session uses few: each is built at its first use
+        BaseModel.model_config["defer_build"] = True
         from lmc_jupyter.frontends.agents.server import make_server
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "mcp":
+        if (error.name or "").partition(".")[0] not in ("mcp", "pydantic"):
             raise
         sys.stderr.write(
             'The official MCP SDK is not installed here: run `pip install "lmc-jupyter[mcp]"`.\n'
