@@ -6,8 +6,10 @@ tests would end it.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +17,11 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+import lmc_jupyter
 from lmc_jupyter import current_session
 from lmc_jupyter.content.folder_file import read_file
 from lmc_jupyter.errors import FormatError
-from lmc_jupyter.frontends.config import profiles
+from lmc_jupyter.frontends.config import profiles, traces
 from lmc_jupyter.frontends.config.place import Place
 from lmc_jupyter.frontends.config.tool_files import ToolFiles
 
@@ -30,6 +33,30 @@ GOOD = {
     "lmc.yaml": "max_turns: 3\n",
     "AGENTS.md": "canary\n",
 }
+
+
+READERS = ("place.py", "profiles.py", "tool_files.py")
+"""The modules that read them."""
+
+
+def test_every_name_of_a_file_of_the_folder_is_tried_and_read_by_the_one_function():
+    assert set(GOOD) == {traces.IN_FOLDER, traces.INSTRUCTIONS, *traces.TOOLS}
+    package = Path(lmc_jupyter.__file__).parent
+    for file in package.rglob("*.py"):
+        code = ast.parse(file.read_text("utf-8"))
+        texts = {each.value for each in ast.walk(code) if isinstance(each, ast.Constant)}
+        names = {
+            each.name
+            for node in ast.walk(code)
+            if isinstance(node, ast.ImportFrom) and node.module == traces.__name__
+            for each in node.names
+        }
+        if texts & set(GOOD) or names & {"IN_FOLDER", "INSTRUCTIONS", "TOOLS"}:
+            assert file.name in {*READERS, "traces.py"}, f"{file} names a file of the folder"
+    for name in READERS:
+        source = (Path(traces.__file__).parent / name).read_text("utf-8")
+        assert "read_file(" in source
+        assert not re.search(r"\bopen\(|read_text|read_bytes", source), f"{name} reads by itself"
 
 
 def socket_at(path: Path) -> None:

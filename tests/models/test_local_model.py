@@ -19,6 +19,7 @@ from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import get_model, weights
 from lmc_jupyter.models.brief import Brief, Briefable, Stoppable
 from lmc_jupyter.models.local import LocalModel, model, process, prompts
+from lmc_jupyter.models.values import Delta
 from lmc_jupyter.stream import Assembler, delimit
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
@@ -434,6 +435,35 @@ def test_what_is_left_out_is_said_once_in_a_conversation():
     later = [*first, code("3"), output("3"), *turns[9:12], user("Now add 4 to it.")]
     assert model._was_said(later)
     assert not model._was_said([*turns, user("Now add 4 to it.")])
+
+
+def test_of_two_replies_one_says_what_is_left_out(monkeypatch):
+    class Worker:
+        title = "stand-in"
+
+        def ready(self, tell):
+            return ""
+
+    def stream(*_):
+        yield Delta("print(1)")
+
+    monkeypatch.setattr(model, "_worker", lambda _: Worker())
+    monkeypatch.setattr(model, "stream", stream)
+    requests: list[Any] = []
+    local = LocalModel().with_record(requests.append)
+    talk = [each for text in "123" for each in (user(text), code(text), output(text))]
+    said = []
+    for question in ("Now add 3 to it.", "Now add 4 to it."):
+        talk.append(user(question))
+        before = len(requests)
+        list(local.respond(talk))
+        said.append({each.left_out for each in requests[before:]})
+        talk += [code("print(1)"), output("1")]
+    first, second = said
+    assert [each.partition(":")[2] for each in first] == [
+        " the 6 messages before them were left out."
+    ]
+    assert second == {""}
 
 
 def test_how_full_its_window_is():
