@@ -423,6 +423,11 @@ export function isProposal(message: Message): boolean {
   return message.role === "assistant" && message.type === "code" && message.recipient === "user";
 }
 
+/** What a model said to itself; as `is_thought` of lmc.py. */
+export function isThought({ role, type, recipient, was }: Message): boolean {
+  return role === "assistant" && type === "message" && recipient === "user" && !was;
+}
+
 function kindOf({ role, type, format, recipient }: Message): string {
   return JSON.stringify([role, type, type === "console" ? null : format, recipient]);
 }

@@ -39,6 +39,8 @@ export interface Message {
   created_at?: string;
   partial?: boolean;
   edited?: boolean;
+  /** A reader of a file changed its head. */
+  was?: boolean;
 }
 
 /** Message type -> its formats; null: open (any language). */

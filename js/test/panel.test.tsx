@@ -152,6 +152,13 @@ describe("the panel", () => {
     expect(folds).toEqual(["", WORDS.forModel, WORDS.thoughts]);
   });
 
+  it("does not fold as a thought what a reader of a file could give to nobody but the person", async () => {
+    const wire: WireRecord = { message: { role: "assistant", type: "message", content: "A refusal.", recipient: "user", was: true } };
+    await open({ records: [wire] });
+    expect(page.all(".lmc-record summary")).toHaveLength(0);
+    expect(page.find(".lmc-record").textContent).toContain("A refusal.");
+  });
+
   it("folds every kind that is for the model only, runs no page of it, and shows every kind that is for the person", async () => {
     const kinds: [string, string | undefined, string][] = [
       ["message", undefined, "words"],
@@ -1360,6 +1367,21 @@ describe("structure for everybody", () => {
     await check();
     await page.press("Another model…");
     await check();
+  });
+
+  it("says of a request that was written anew why, before its messages", async () => {
+    await open(CHAT);
+    const messages = [
+      { role: "written anew", text: "another model answers" },
+      { role: "user", text: "a" },
+    ];
+    const request = { model: "m", body: "{}", messages, seconds: 1, prompt_tokens: 1, completion_tokens: 1, cached_tokens: null, estimate: null, cost: 1 };
+    page.kernel.answers.set("sent", () => ({ ok: true, value: [request] }));
+    await page.press("What was sent");
+    await page.soon();
+    const rows = page.all(".lmc-request-list summary").map((one) => one.textContent ?? "");
+    expect(rows).toHaveLength(2);
+    expect(rows[0]).toContain("written anew another model answers");
   });
 
   it("has no fault: what was sent", async () => {

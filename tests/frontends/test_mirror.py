@@ -23,7 +23,7 @@ from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.panel.records import CONSOLE_HEAD, CONSOLE_TAIL, Record
 from lmc_jupyter.gate import Decision
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.lmc import WAS, Chunk, Message
 from lmc_jupyter.session import Session
 from lmc_jupyter.turn.questions import as_question, note
 
@@ -602,3 +602,10 @@ def test_a_ctrl_c_in_the_midst_of_an_event_leaves_the_panel_in_step():
 
 
 MIRROR = sys.modules[Mirror.__module__].__file__ or ""
+
+
+def test_what_a_reader_of_a_file_changed_is_marked_so_that_no_view_takes_it_for_a_thought():
+    refusal = Message("assistant", "message", None, "No.", "user", extra={WAS: {"type": "refusal"}})
+    assert Record.of(refusal).wire("No.")["message"]["was"] is True
+    thought = Message("assistant", "message", None, "Hm.", "user")
+    assert "was" not in Record.of(thought).wire("Hm.")["message"]

@@ -5,7 +5,7 @@
  * changes later changes in place.
  */
 
-import { isCode, isProposal, isQuestion, type Conversation, type Entry } from "../conversation";
+import { isCode, isProposal, isQuestion, isThought, type Conversation, type Entry } from "../conversation";
 import { canonical, textOf, type Message } from "../lmc";
 import type { InsertCell, MessageRecord, Names, Rating, ReplaceCell, Taken, Turn, Unseen } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
@@ -403,8 +403,7 @@ function nameOf(message: Message): string {
  */
 function fold({ message, figure }: MessageRecord, content: HTMLElement): HTMLElement {
   if (figure) return el("details", "lmc-folded", el("summary", "", WORDS.sentFigure(figure)), content);
-  const isSaid = message.role === "assistant" && message.type === "message";
-  const thoughts = isSaid && message.recipient === "user";
+  const thoughts = isThought(message);
   if (message.recipient !== "assistant" && !thoughts) return content;
   const summary = el("summary", "", thoughts ? WORDS.thoughts : WORDS.forModel);
   return el("details", "lmc-folded", summary, content);
@@ -412,7 +411,7 @@ function fold({ message, figure }: MessageRecord, content: HTMLElement): HTMLEle
 
 /** What the model says to the person, not what it thinks aloud. */
 function isAnswer(message: Message): boolean {
-  return message.role === "assistant" && message.type === "message" && message.recipient !== "user";
+  return message.role === "assistant" && message.type === "message" && !isThought(message);
 }
 
 /** What a block of code is called: a frame of pandas or Polars is a table to whoever reads it. */

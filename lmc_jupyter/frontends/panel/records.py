@@ -32,6 +32,7 @@ from lmc_jupyter.lmc import (
     SECONDS,
     TAKEN,
     TAKINGS,
+    WAS,
     Chunk,
     Message,
     cell_of,
@@ -135,6 +136,8 @@ class Record:
         }
         wire: dict[str, Any] = {"role": head.role, "type": head.type}
         wire |= {key: value for key, value in optional.items() if value is not None}
+        if isinstance(head, Message) and WAS in head.extra:
+            wire[WAS] = True
         record = {"message": wire, **self.marks}
         if head.type == "console" and len(text) > CONSOLE_HEAD + CONSOLE_TAIL:
             record["cut"] = len(text) - CONSOLE_HEAD - CONSOLE_TAIL
