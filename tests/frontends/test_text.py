@@ -9,6 +9,7 @@ import pytest
 from scripted import EchoComputer, ScriptedModel, code, said
 
 from lmc_jupyter.computer import Computer
+from lmc_jupyter.errors import CallError
 from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.frontends.view import play
 from lmc_jupyter.lmc import Chunk
@@ -126,3 +127,25 @@ def test_a_page_without_words_is_seen_in_a_notebook_only():
     source = "<canvas></canvas>"
     shown = "[html: it is seen in a notebook only]"
     assert read(source) == f"── html ──\n{source}\n{shown}\nWell.\n"
+
+
+def test_of_a_wrong_call_one_line_says_what_the_model_reads():
+    class Mends:
+        count = 0
+
+        def respond(self, messages):
+            self.count += 1
+            if self.count == 1:
+                yield Chunk("assistant", "message", content="I look.")
+                raise CallError(
+                    f"The model called 'view_figure', which is no tool.\n{'Form. ' * 40}"
+                )
+            yield Chunk("assistant", "message", content="Done.")
+
+    out = io.StringIO()
+    session = Session(Mends())
+    play(session.ask("Go."), TextView(session, out, None))
+    before, line, after = out.getvalue().splitlines()
+    assert (before, after) == ("I look.", "Done.")
+    assert line.startswith("[for the model: The model called 'view_figure', which is no tool.")
+    assert len(line) <= 120

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import TextIO
 
-from lmc_jupyter.content import remarks, terminal
+from lmc_jupyter.content import remarks, shorten, terminal
 from lmc_jupyter.content.chat import place_of_cell
 from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Event
@@ -22,6 +22,9 @@ from lmc_jupyter.frontends.states import span
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk, Message, Note, cell_of, is_code
 from lmc_jupyter.session import Session
+
+FOR_MODEL = 100
+"""Characters of a note to the model."""
 
 _READ: dict[str | None, Callable[[str], str]] = {"html": page_text, "markdown": terminal.plain}
 """Formats that a terminal cannot draw -> the function that reads their text."""
@@ -145,7 +148,10 @@ class TextView:
             elif not was_open:
                 text = _readable(message)
                 is_note = isinstance(message, Note)
-                self._whole(message, remarks.for_person(text) if is_note else text)
+                text = remarks.for_person(text) if is_note else text
+                if is_note and message.recipient == "assistant":
+                    text = f"[for the model: {shorten.line(' '.join(text.split()), FOR_MODEL)}]"
+                self._whole(message, text)
         elif is_code(message):
             self._code = message.content if self._is_shown else None
 
