@@ -166,6 +166,11 @@ def test_it_follows_the_notebook_and_is_blank_before_it_shows_another(
     says(sidebar, "It is the second.")
     expect(sidebar.root.get_by_text("It is the first.").locator("visible=true")).to_have_count(0)
     page.evaluate(
+        "() => { const { dataset } = document.querySelector('#lmc-sidebar'); window.onTheWay = [];"
+        " new MutationObserver(() => window.onTheWay.push(dataset.state))"
+        ".observe(document.querySelector('#lmc-sidebar'), { attributeFilter: ['data-state'] }); }"
+    )
+    page.evaluate(
         "path => window.jupyterapp.commands.execute('docmanager:open', {path}).then(() => {})",
         "one.ipynb",
     )
@@ -173,6 +178,9 @@ def test_it_follows_the_notebook_and_is_blank_before_it_shows_another(
     states = page.evaluate("() => window.statesAtChange")
     assert states
     assert "ready" not in states
+    on_the_way = page.evaluate("() => window.onTheWay")
+    assert on_the_way[-1] == "ready"
+    assert "waiting" not in on_the_way, "its panel is here: nothing is connected anew"
 
 
 def test_without_a_notebook_it_asks_for_one(lab, own_page):
