@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 from model_server import Turn, text
 from panel_page import SETUP, press
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -218,3 +219,24 @@ def test_the_descriptions_of_the_slash_menu_begin_at_one_edge_in_each_row(chat, 
     assert len({start for each in edges for start in each["starts"]}) == 1
     assert all(each["is_clear"] for each in edges)
     chat.composer.fill("")
+
+
+def test_in_a_narrow_window_the_card_is_in_line_and_words_stand_near_their_code(chat):
+    size = chat.page.viewport_size
+    chat.page.set_viewport_size({"width": 900, "height": 800})
+    chat.do("script([said('Let me see.'), code('1 + 1', end=True)], [said('Two.')])")
+    chat.ask()
+    run = chat.card.get_by_role("button", name="Run", exact=True)
+    everything = chat.card.get_by_role("button", name="Run everything in this answer")
+    expect(everything).to_be_visible()
+    left = everything.evaluate(
+        "button => { const range = document.createRange(); range.selectNodeContents(button); "
+        "return range.getBoundingClientRect().left; }"
+    )
+    assert abs(left - run.bounding_box()["x"]) < 3
+    chat.press("Run")
+    chat.state("done")
+    talk = chat.record("message", "assistant").first.locator("p").bounding_box()
+    block = chat.record("code").bounding_box()
+    assert 0 < block["y"] - talk["y"] - talk["height"] < 16
+    chat.page.set_viewport_size(size)
