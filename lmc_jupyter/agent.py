@@ -200,6 +200,13 @@ class _Loop:
                     "the model sent an empty reply: ask again, or choose another model "
                     "with %lmc model NAME"
                 )
+        except CallError:
+            first = self.history.open
+            if first is not None and first.type == "message" and atomic.buffer is None:
+                end = replace(first, content=None, start=False, end=True)
+                self.history.grow(end)  # nobody stopped the words before the call
+                yield end
+            raise
         finally:
             self.keep(atomic.buffer)
             pieces.close()

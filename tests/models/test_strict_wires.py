@@ -17,7 +17,7 @@ from strict_wires import proposed
 
 from lmc_jupyter.errors import CallError, ModelError
 from lmc_jupyter.gate import Decision
-from lmc_jupyter.lmc import is_proposal
+from lmc_jupyter.lmc import is_partial, is_proposal
 from lmc_jupyter.models.litellm import LiteLLMModel, access, catalogue
 from lmc_jupyter.models.litellm.worker import lookups
 from lmc_jupyter.models.openai import Sent, messages, tools_of
@@ -365,6 +365,8 @@ def test_a_wrong_call_is_mended_by_the_model_without_the_person(
     assert session.messages[-1].content == "It is 42."
     (told,) = [each for each in session.messages if each.recipient == "assistant"]
     assert "nothing was run" in told.content
+    words = [each for each in session.messages if each.content == "I compute."]
+    assert [is_partial(each) for each in words] == [False], "nobody stopped them"
 
 
 def test_after_three_wrong_calls_in_a_row_the_person_reads_why(
