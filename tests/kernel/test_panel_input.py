@@ -215,7 +215,7 @@ def test_stop_and_the_kernels_interrupt_end_a_question(lab, panel, way):
         lab.manager.interrupt_kernel()
     panel.over("stopped")
     panel.until(lambda: panel.view.input is None, "the question's end")
-    assert console(panel) in (["name? "], ["name? \nIt was at line 2.\nKeyboardInterrupt\n"])
+    assert console(panel) == ["name? \n"], "the head says that it was stopped"
     assert lab.value("got") == 0
     begin(lab, panel, "got = input('and now? ')")  # the next one is asked like the first
     answer(panel, asked(panel), "fine")
