@@ -355,6 +355,7 @@ def _cut(messages: list[Message], room: int, measure: Measure, living: frozenset
     cells = _choose_cells(messages[:first], living, free, measure)
     free -= sum(tokens for _, _, tokens in cells)
     begin = counted = last if sent else full
+    without_steps = not sent and full > end  # there is no room for the last
     starts = [*dict.fromkeys([0, *turns(messages[:first]), first])]
     for at, stop in reversed([*pairwise(starts), *(pairwise(steps) if sent else ())]):
         if at < counted:  # in one call of the tokenizer
@@ -365,7 +366,7 @@ def _cut(messages: list[Message], room: int, measure: Measure, living: frozenset
         if size > free:
             break
         free, begin = free - size, at
-    older = [at for at in range(begin, last) if not first <= at < end]
+    older = [at for at in range(begin, last) if at < first or (at >= end and not without_steps)]
     sent = {at: measure.short(messages[at]) for at in older} | sent
 
     measure.prepare(messages[at] for at in older)
@@ -376,11 +377,12 @@ def _cut(messages: list[Message], room: int, measure: Measure, living: frozenset
         sent[at] = messages[at]
 
     stay = [part for place, part, _ in cells if place < begin]
-    gone = [messages[at] for at in range(begin) if not first <= at < end]
+    gone = [messages[at] for at in range(full) if at not in sent and not first <= at < end]
     titles = [part.title for each in gone for part in _cells_of(each) if part not in stay]
     line = [_line(len(gone), titles)] if gone else []
     turn, step = ([sent[at] for at in sent if (at < first) is old] for old in (True, False))
-    rest = [*asked, *line] if begin > end else [*line, *turn, *asked]
+    is_behind = without_steps or begin > end  # what is left out stood behind the question
+    rest = [*turn, *asked, *line] if is_behind else [*line, *turn, *asked]
     request = [*_cells_message(stay), *rest, *step]
     if sum(map(measure.size, request)) > room:  # there is no room for the line
         request = [each for each in request if each not in line] or messages

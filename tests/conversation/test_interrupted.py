@@ -89,13 +89,22 @@ def made(done):
     return it
 
 
+def is_finalizer(frame):
+    """Whether the interpreter calls this where it collects: an error there ends nothing."""
+    while frame is not None and frame.f_code.co_filename.startswith(HERE):
+        if frame.f_code.co_name == "_let_go":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def traced(do, at=None, visit=0):
     """Do this; at that visit of that line comes a Ctrl-C. How often each line was visited."""
     visits = {}
 
     def trace(frame, event, _):
         name = frame.f_code.co_filename
-        if not name.startswith(PACKAGE):
+        if not name.startswith(PACKAGE) or is_finalizer(frame):
             return None
         line = name, frame.f_lineno
         if event != "line" or not name.startswith(HERE) or frame.f_code.co_name == "_try":

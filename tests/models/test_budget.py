@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from model_server import ModelServer, Refusal, Request, Turn, text
 from strict_provider import assert_acceptable
@@ -378,11 +378,22 @@ MESSAGE = st.one_of(
         st.sampled_from(["user", "assistant"]),
     ),
     st.builds(lambda words: Message("computer", "code", "html", f"<p>{words}</p>"), WORDS),
-    st.just(Message("user", "file", "path", "notes.txt")),
+    st.just(FILE := Message("user", "file", "path", "notes.txt")),
 )
 
 
+def test_where_the_last_step_has_no_room_no_step_is_sent():
+    steps = [says(long(44)), out("0000"), code(long(71))]
+    messages, meter = [FILE, says(""), FILE, *steps], measure()
+    room = meter.size(FILE) + meter.size(steps[-1]) - 1
+    sent = fit(messages, room, meter)
+    assert sent.tokens <= room
+    assert not [each for each in steps if each in sent.messages]
+    assert [each.content for each in sent.messages if "left out here" in each.content]
+
+
 @given(st.lists(MESSAGE, max_size=25), st.integers(300, 12_000), st.booleans(), st.booleans())
+@example([FILE, says(""), FILE, says(long(44)), out("0000"), code(long(71))], 4297, False, False)
 def test_whatever_is_sent_fits_is_whole_and_has_the_question(messages, room, tools, vision):
     meter = measure(vision=vision)
     try:
