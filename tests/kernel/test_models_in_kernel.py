@@ -102,7 +102,7 @@ def test_the_worker_is_gone_with_its_kernel(
 ) -> None:
     """At whatever moment of a turn the kernel is killed; its other ends are waited for."""
     draw = random.Random(SEED)
-    for _ in range(amount(2, 200) if end == "kill -9" else 1):
+    for _ in range(amount(2, 40) if end == "kill -9" else 1):
         it = make_frontend()
         it.run(OPEN.format(base=model_server.base))
         model_server.turns = [Turn(text("one"), STALL)]
