@@ -347,13 +347,13 @@ def seconds_of_server(endpoint: Any, body: str, code: str) -> float:
 def embedded(run: Run) -> list[Row]:
     """The embedded model: from a question to its first code, and beside a busy cell."""
     from lmc_jupyter.models import weights
-    from lmc_jupyter.models.local.process import has_runtime, worker
+    from lmc_jupyter.models.local.process import worker
     from lmc_jupyter.models.weights import DEFAULT
 
     first, again = "embedded model: question to first code, from nothing", "… once it is loaded"
     busy = "… its speed while a cell keeps one core busy"
     path = weights.locate(DEFAULT)
-    if path is None or not has_runtime():
+    if path is None or not weights.has_runtime():
         why = "its weights are not here (`make weights`)"
         limits = ((first, "≤ 1.5 s more"), (again, "≤ 0.1 s more"), (busy, "≥ 0.4x"))
         return [missing(what, why, limit) for what, limit in limits]

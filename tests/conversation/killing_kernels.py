@@ -47,6 +47,7 @@ from jupyter_client.connect import write_connection_file
 from killing import Lazy, Model, Tell, Teller, Told, change
 
 from lmc_jupyter import current_session
+from lmc_jupyter.content.remarks import for_person
 from lmc_jupyter.conversation import disk
 from lmc_jupyter.conversation.conversations import Conversations
 from lmc_jupyter.conversation.writer import RESTART_NOTICE
@@ -330,8 +331,9 @@ class FrontEnd:
             # below code stands a line on what it will do, which is no part of the message
             said = (re.sub(r"\n\[[^\n]*\]\s*\Z", "", below) if is_code else text).strip()
             if not any(
-                m.content.strip().startswith(said) and is_code == (m.type == "code")
+                words.strip().startswith(said) and is_code == (m.type == "code")
                 for m in messages
+                for words in (m.content, for_person(m.content))
             ):
                 missing.append(f"shown: {text!r}")
         there = {line for m in messages if m.role == "computer" for line in m.content.split("\n")}

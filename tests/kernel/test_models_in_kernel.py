@@ -147,7 +147,7 @@ def test_it_starts_with_the_extension_where_the_model_needs_it(
     it.run("%load_ext lmc_jupyter")
     it.run(f"{READY}from lmc_jupyter.models.litellm import worker_process")
     assert it.value("worker_process.is_loaded()")
-    it.run("%config LMC.start_worker = False\nclient.close()")
+    it.run("%config LMC.start_worker = False\nworker_process.close()")
     it.run("%lmc model openai/gpt-4o")
     assert it.value("worker_process._workers") == []
     it.run("%config LMC.start_worker = True")

@@ -221,7 +221,7 @@ def test_a_spark_that_has_ended_breaks_no_block(spark):
 
 def test_a_cancellation_that_fails_is_told(spark):
     said = interrupted(spark, "sc.dead = True\nwhile True: pass", "sc.dead")
-    assert said == [
-        "KeyboardInterrupt\nJobs of Spark may go on: ConnectionError: the JVM has ended\n",
-        "KeyboardInterrupt",
-    ]
+    assert said[0].endswith(
+        "KeyboardInterrupt\nJobs of Spark may go on: ConnectionError: the JVM has ended\n"
+    )
+    assert said[1:] == ["KeyboardInterrupt"]
