@@ -152,8 +152,11 @@ def plain(shown: list[dict[str, Any]]) -> str:
 
 
 def rich(shown: list[dict[str, Any]]) -> str:
-    data = [m["content"]["data"] for m in shown if "data" in m["content"]]
-    return "\n".join(str(bundle.get("text/html", "")) for bundle in data)
+    """The HTML that stands there at the end: an update takes the place of what it updates."""
+    data = {}
+    for at, content in enumerate(m["content"] for m in shown if "data" in m["content"]):
+        data[content.get("transient", {}).get("display_id", at)] = content["data"]
+    return "\n".join(str(bundle.get("text/html", "")) for bundle in data.values())
 
 
 def checked(cells: list[tuple[str, list[Any]]]) -> dict[str, str]:
