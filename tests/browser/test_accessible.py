@@ -255,6 +255,7 @@ def test_only_whole_messages_and_questions_are_announced(chat):
     assert new_lines(before, chat.page.evaluate("() => window.announced")) == [
         "One. Two.",
         "The model wants to run python code: run it or not?",
+        "Not run: you declined it.",
         "Here I am again.",
     ]
 

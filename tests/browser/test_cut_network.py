@@ -112,7 +112,7 @@ def test_a_card_that_came_while_the_network_was_cut_is_there_and_takes_a_press(
     own_page, lab, proxy, pages
 ):
     page, name = own_page, lab.write("cut.ipynb", "%load_ext lmc_jupyter")
-    through = type(lab)(f"http://127.0.0.1:{proxy.port}", lab.token, lab.root)
+    through = type(lab)(f"http://127.0.0.1:{proxy.port}", lab.token, lab.root, lab.restart)
     chat = show(page, pages.visit(page, through, name))
     chat.do(SETUP)
     error = page.get_by_role("dialog", name="Server Connection Error")
