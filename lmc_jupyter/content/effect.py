@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 EffectKind = Literal[
-    "makes", "overwrites", "changes", "loses", "deletes", "writes", "renames", "removes",
+    "makes", "overwrites", "changes", "loses", "empties", "deletes", "writes", "renames", "removes",
     "network", "shell", "tools", "unknown", "reads",
 ]  # fmt: skip
-"""Of names: makes, overwrites, changes (in place), loses (an item of it), deletes. Of files:
-writes, renames (its detail is the new name), removes. Of tools of MCP servers: tools. Nothing else:
-reads."""
+"""Of names: makes, overwrites, changes (in place), loses (an item of it), empties (loses all of
+them), deletes. Of files: writes, renames (its detail is the new name), removes. Of tools of MCP
+servers: tools. Nothing else: reads."""
 
-OF_NAMES: frozenset[EffectKind] = frozenset({"overwrites", "changes", "loses", "deletes"})
+OF_NAMES: frozenset[EffectKind] = frozenset(
+    {"overwrites", "changes", "loses", "empties", "deletes"}
+)
 """Effects on names that there are."""
 
 

@@ -21,6 +21,7 @@ MAX_DETAIL = 80
 _VERBS: dict[EffectKind, str] = {
     "overwrites": "overwrites ",
     "deletes": "deletes ",
+    "empties": "deletes all items of ",
     "loses": "deletes items of ",
     "removes": "deletes the file ",
     "changes": "changes ",
@@ -36,7 +37,7 @@ _VERBS: dict[EffectKind, str] = {
 """In the order of the line: what is lost comes first, for the end of a long line may be out of
 sight. What the person's own cells made is "your", and its loss is a warning; names that the
 conversation made come after that, in the same words without "your"."""
-_LOSSES = frozenset({"overwrites", "deletes", "loses", "removes"})
+_LOSSES = frozenset({"overwrites", "deletes", "empties", "loses", "removes"})
 _MOST: dict[EffectKind, int] = dict.fromkeys(OF_NAMES, 20)
 _MOST_OTHERS = 6
 """How many of one kind are named; the rest is counted."""

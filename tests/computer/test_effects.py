@@ -233,6 +233,7 @@ Ship.__module__ = "__main__"
         ("with ship: pass", ("unknown", "ship")),
         ("os.rename('a', 'b')", ("renames", "a")),
         ("del ships['x']", ("loses", "ships")),
+        ("ships.clear()", ("empties", "ships")),
         ("import threading\nthreading.Thread(target=os.remove)", ("unknown", "os.remove()")),
         ("sorted('ab', key=lambda x: os.remove(x))", ("removes", "x")),
         ("vars(os)['remove']('x')", ("unknown", "vars(os)")),

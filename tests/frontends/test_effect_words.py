@@ -53,14 +53,16 @@ def test_only_the_loss_of_what_is_the_person_s_own_warns():
         Effect("overwrites", "fig", "Figure", is_theirs=False),
         Effect("overwrites", "df", "DataFrame 3x5"),
         Effect("loses", "ships", "dict, 3 items"),
+        Effect("empties", "ages", "list, 2 items"),
         Effect("changes", "rows"),
         Effect("removes", "diary.txt"),
     ]
     assert plain_text(effects) == (
-        "overwrites your `df` (DataFrame 3x5) · deletes an item of your `ships` (dict, 3 items) · "
+        "overwrites your `df` (DataFrame 3x5) · deletes all items of your `ages` (list, 2 items) · "
+        "deletes an item of your `ships` (dict, 3 items) · "
         "deletes the file `diary.txt` · overwrites `fig` (Figure) · changes your `rows`"
     )
-    assert [piece.warns for piece in pieces(effects)] == [True, True, True, False, False]
+    assert [piece.warns for piece in pieces(effects)] == [True, True, True, True, False, False]
 
 
 def test_a_rename_is_a_rename():

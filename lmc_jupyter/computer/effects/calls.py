@@ -284,7 +284,7 @@ def _changes(walk: Walk, it: Call) -> bool:
         return _changes_me(walk, it, it.me)
     found = tables.CHANGES_FIRST.match(it.place) is not None
     if found and it.args:
-        walk.change(first.here, loses=it.place in ("delattr", "operator.delitem"))
+        walk.change(first.here, "loses" if "del" in it.place else "changes")
         if it.place == "setattr" and len(it.args) > 2:
             walk.set_attribute(it.args[1].value.text or "", it.args[2].value)
         if first.is_place and not is_setting(first.kind):
@@ -299,11 +299,12 @@ def _changes_me(walk: Walk, it: Call, me: Given) -> bool:
     is_on = keyword is not None and getattr(keyword.node, "value", True) is not False
     in_place = may or is_on or tables.CHANGING_DUNDERS.match(name) is not None
     loses = name in tables.LOSING or (in_place and name == "dropna")
+    kind: EffectKind = "empties" if name == "clear" else "loses" if loses else "changes"
     found = in_place and not (may and not here)
     for root in here:
         live = walk.names.get(root)
         if in_place or values.is_changed_by(live, name, not isinstance(me.node, ast.Name)):
-            walk.change({root}, loses=loses and values.library_of(live) != "matplotlib")
+            walk.change({root}, "changes" if values.library_of(live) == "matplotlib" else kind)
             found = True
     return found
 

@@ -83,15 +83,15 @@ class Walk:
             sorted(self._found.values(), key=lambda each: get_args(EffectKind).index(each.kind))
         )
 
-    def change(self, roots: Iterable[str], *, modules: bool = False, loses: bool = False) -> None:
+    def change(
+        self, roots: Iterable[str], kind: EffectKind = "changes", *, modules: bool = False
+    ) -> None:
         """These variables are changed in place; modules are where an attribute is set."""
         for root in sorted(roots):
-            live = self.names.get(root)
-            if type(live) in values.IMMUTABLE:
-                continue
-            if modules or not values.is_module(live):  # `plt.rcParams["x"] = 1` is a setting
-                known = self._names.get(root, "changes")
-                self._names[root] = "loses" if loses and known == "changes" else known
+            live, known = self.names.get(root), self._names.get(root, "changes")
+            is_own = modules or not values.is_module(live)  # `plt.rcParams["x"] = 1` is a setting
+            if is_own and known == "changes" and type(live) not in values.IMMUTABLE:
+                self._names[root] = kind
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -343,7 +343,7 @@ class Walk:
             is_module = is_name and source(target.value) in self.names
             if owner.is_place and not calls.is_setting(owner.kind) and not is_module:
                 self.add("unknown", source(target), "is set in a library")
-            self.change(owner.here, modules=is_name, loses=loses)
+            self.change(owner.here, "loses" if loses else "changes", modules=is_name)
 
     def _bind_item(self, target: ast.Subscript, scope: Scope, value: Value, loses: bool) -> None:
         owner, index = self.value(target.value, scope), self.value(target.slice, scope)
@@ -354,7 +354,7 @@ class Walk:
             if index.text is not None and isinstance(target.slice, ast.Constant):
                 self._names[index.text] = "deletes" if loses else "overwrites"
             self.add("unknown", f"{source(target.value)}[…]", "may bind any name")
-        self.change(owner.here, loses=loses)
+        self.change(owner.here, "loses" if loses else "changes")
 
     def _row(self, value: Value) -> Value:
         """Several of these."""
