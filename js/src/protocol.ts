@@ -370,7 +370,7 @@ export interface Part {
 }
 
 export interface Ledger {
-  /** "3 cells · 1 figure · 420 tokens + 708 with every question"; "" where nothing goes. */
+  /** "3 cells · 1 figure · 420 tokens + 708 always"; "" where nothing goes. */
   line: string;
   /** What goes with the question, and what the person left out. */
   parts: Part[];

@@ -211,7 +211,7 @@ export const WORDS = {
   connecting: "Connecting to the kernel…",
 
   // the ledger
-  goes: "With your question:",
+  goes: "Sends",
   goesAlways: "This goes with every question",
   ledgerHint: "What of the notebook goes with your question: look, untick, pin",
   reset: "Reset",

@@ -49,7 +49,7 @@ const open = async () => {
 };
 
 it("is a line that opens, with each part and its exact text", async () => {
-  await until(() => expect(page.all(".lmc-ledger-line")[0]?.textContent).toBe(`With your question: ${LEDGER.line}`));
+  await until(() => expect(page.all(".lmc-ledger-line")[0]?.textContent).toBe(`Sends ${LEDGER.line}`));
   expect(line().getAttribute("aria-expanded")).toBe("false");
   await open();
   expect(page.all(".lmc-ledger-parts b").map((name) => name.textContent)).toEqual([

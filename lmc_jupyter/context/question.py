@@ -380,11 +380,11 @@ def describe(parts: Sequence[Part], always: Sequence[Part] = ()) -> str:
 
     Parameters
     ----------
-    always : parts of every question, which are counted beside: "+ 708 with every question"
+    always : parts of every question, which are counted beside: "+ 708 always"
     """
     if always:
         goes = describe(parts) or "nothing of the notebook · 0 tokens"
-        return f"{goes} + {sum(each.tokens for each in always):,} with every question"
+        return f"{goes} + {sum(each.tokens for each in always):,} always"
     if not parts:
         return ""
     words = [

@@ -70,7 +70,7 @@ def test_the_newest_thing_is_in_sight_after_each_question_at_every_height(chat):
         chat.page.set_viewport_size({"width": 1400, "height": height})
         own = chat.run(f"x = {number}")
         chat.notebook.wait_done(own)
-        chat.panel.get_by_text("With your question:").wait_for()
+        chat.panel.locator(".lmc-ledger-line").wait_for()
         chat.ask(f"Question {number}.")
         if source:
             chat.card.wait_for()

@@ -303,6 +303,21 @@ def test_it_comes_back_by_itself_with_the_page(lab, open_notebook, page, sidebar
     expect(sidebar.root.get_by_text("It is still me.", exact=True)).to_be_visible()
 
 
+def test_a_page_that_is_loaded_while_a_cell_runs_says_why_no_chat_opens(
+    lab, open_notebook, page, sidebar
+):
+    notebook = open_notebook(lab.write("again.ipynb", WAIT.format(file="over")))
+    with page.expect_response(saves_the_open_sidebar):
+        sidebar.toggle()
+        sidebar.ready()
+    notebook.run(0)
+    expect(notebook.cell(0).locator(".jp-OutputArea")).to_contain_text("begun")
+    page.reload()
+    expect(sidebar.root).to_contain_text("a cell may run")
+    (lab.root / "over").touch()
+    sidebar.ready()
+
+
 # Cells --------------------------------------------------------------------------------------------
 
 

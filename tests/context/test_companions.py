@@ -256,6 +256,6 @@ def test_the_parts_are_described_in_a_line():
     markdown = Part("markdown", "Markdown", "text")
     assert describe([markdown]).startswith("markdown · ")
     always = [Part("instructions", "instructions", "Be short."), Part("names", "names", "x: int")]
-    more = f" + {sum(each.tokens for each in always)} with every question"
+    more = f" + {sum(each.tokens for each in always)} always"
     assert describe([cell], always) == describe([cell]) + more
     assert describe([], always) == "nothing of the notebook · 0 tokens" + more

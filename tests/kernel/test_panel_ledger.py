@@ -65,7 +65,7 @@ def test_what_is_listed_is_what_is_sent_and_what_is_left_out_stays_listed(lab, p
     ledger = panel.value("context", text="", choice=chosen)
     own = sum(each["tokens"] for each in ledger["parts"] if each["id"] != f"cell {first}")
     always = sum(each["tokens"] for each in ledger["always"])
-    line = f"markdown · 1 cell · names · {own:,} tokens + {always:,} with every question"
+    line = f"markdown · 1 cell · names · {own:,} tokens + {always:,} always"
     assert ledger["line"] == line
     lab.finish(cell := lab.start("%lmc context"))
     assert f"With every question: {always:,} tokens." in lab.text(cell)

@@ -21,6 +21,7 @@ const VIEW = "application/vnd.jupyter.widget-view+json";
 const CELLS = "application/vnd.jupyter.cells";
 const DRAG = ["lm-dragenter", "lm-dragover", "lm-drop"];
 const ASK_AGAIN_MS = 1_000;
+const SILENT_MS = 5_000;
 const INSTALL = "%pip install lmc-jupyter";
 const UPGRADE = "%pip install --upgrade lmc-jupyter";
 
@@ -192,7 +193,7 @@ export class Sidebar extends Widget {
     if (!this.isVisible) return;
     const entry = this.followed.get(notebook);
     if (entry === undefined) return;
-    if (entry.view === null) this.wait(trans.__("Connecting to the kernel…"));
+    if (entry.view === null) this.connect();
     try {
       await notebook.sessionContext.ready;
       if (isOutdated()) return;
@@ -272,6 +273,17 @@ export class Sidebar extends Widget {
     this.message.append(pre);
   }
 
+  /** Until the kernel answers, which it does not while a cell runs, nor say so to a new page. */
+  private connect(): void {
+    const { trans } = this;
+    this.wait(trans.__("Connecting to the kernel…"));
+    const text = trans.__(
+      "The kernel does not answer yet: a cell may run, or wait for an answer in a page that was left. " +
+        "The chat opens when the cell has ended; Interrupt Kernel, in the menu Kernel, ends it.",
+    );
+    this.silence = setTimeout(() => this.wait(text), SILENT_MS);
+  }
+
   private wait(text: string): void {
     this.put("waiting", text);
   }
@@ -282,6 +294,7 @@ export class Sidebar extends Widget {
 
   private put(state: "blank" | "waiting" | "ready" | "message", text: string): void {
     this.wanting = false;
+    clearTimeout(this.silence);
     for (const child of (this.layout as PanelLayout).widgets) child.hide();
     const sentence = document.createElement("p");
     sentence.textContent = text;
@@ -403,6 +416,7 @@ export class Sidebar extends Widget {
   private readonly message = document.createElement("div");
   private readonly followed = new Map<NotebookPanel, Followed>();
   /** Whatever was awaited under an older number is outdated. */
+  private silence: ReturnType<typeof setTimeout> | undefined = undefined;
   private generation = 0;
   private wantsCard = false;
   /** What goes to the panel when it is here. */

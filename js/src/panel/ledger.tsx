@@ -189,7 +189,7 @@ export function LedgerLine({ ledger, problem, open, setOpen, left, pinned, tick,
       ) : null}
       {ledger.unseen ? <NotSent unseen={ledger.unseen} send={see} /> : null}
       {open ? (
-        <ul class="lmc-ledger-parts" aria-label={WORDS.goes}>
+        <ul class="lmc-ledger-parts" aria-label={WORDS.ledgerHint}>
           {[...ledger.parts, ...ledger.always].map((part) => (
             <Row
               key={part.id || part.title}
