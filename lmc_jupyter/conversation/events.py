@@ -32,6 +32,7 @@ class Turn(Protocol):
     where: str
     model: str
     over: bool
+    failure: str
     said: list[Message]
     anchor: str | None
 

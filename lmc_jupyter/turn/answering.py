@@ -16,7 +16,7 @@ from lmc_jupyter.conversation import TurnRecord, events
 from lmc_jupyter.conversation.events import Acted, Began, Ended
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Names
-from lmc_jupyter.errors import SessionError, Stopped
+from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.gate import Decision, Gate, Runner
 from lmc_jupyter.keys.output import redact_output
 from lmc_jupyter.lmc import Chunk, Message
@@ -167,6 +167,8 @@ class Answers:
                 raise
         except BaseException as failure:
             error = failure
+            if isinstance(failure, Exception) and not self._stop.is_set():
+                turn.failure = str(failure) if isinstance(failure, LMCError) else repr(failure)
             raise
         finally:
             try:

@@ -57,6 +57,8 @@ class Turn:
         self.said, self.anchor = said, anchor
         self.begun = datetime.now(timezone.utc)
         self.over = False
+        self.failure = ""
+        """The sentence of the error that ended it; "" where none did."""
         self.requests: list[Request] = []
         """What the model got, in order; `body` of each shows it."""
         self.replies: list[Measure] = []

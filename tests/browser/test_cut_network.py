@@ -1,8 +1,9 @@
 """A network that is cut: the panel has what it missed as soon as the connection is back.
 
 What JupyterLab adds before: it tries the kernel's connection again after a random 0 to 1, 3, 7,
-15, 31 and 63 seconds (22 s after a cut of 30 s). And its dialog "Server Connection Error", which
-may lie over all of the page, takes each press until a person closes it.
+15, 31 and 63 seconds (22 s after a cut of 30 s). And its dialogs "Server Connection Error" and, of
+a notebook that was to be saved meanwhile, "File Save Error", which may lie over all of the page,
+take each press until a person closes them.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def test_a_card_that_came_while_the_network_was_cut_is_there_and_takes_a_press(
     through = type(lab)(f"http://127.0.0.1:{proxy.port}", lab.token, lab.root, lab.restart)
     chat = show(page, pages.visit(page, through, name))
     chat.do(SETUP)
-    error = page.get_by_role("dialog", name="Server Connection Error")
+    error = page.locator(".jp-Dialog[aria-label*=Error]")
     page.add_locator_handler(error, lambda: error.get_by_role("button").last.click())
     for number in range(amount(1, 10)):
         chat.do(

@@ -318,6 +318,18 @@ def test_a_panel_that_comes_in_the_middle_of_an_answer_has_all_of_it_in_the_end(
     assert [r["message"]["content"] for r in late.records] == ["Go.", "ab", "0", "42\n", "c"]
 
 
+def test_a_panel_that_comes_after_a_failure_says_what_it_was():
+    session = Session(model=ScriptedModel([ModelError("there is no key for x")]))
+    with suppress(ModelError):
+        drive(session.ask("Go."))
+    late = Records()
+    batch = Batch(late.take)
+    mirror = Mirror(session, batch, dict)
+    batch.snapshot(mirror.snapshot)
+    assert late.records[-1]["level"] == "error"
+    assert "no key for x" in late.records[-1]["note"]
+
+
 def test_the_line_that_runs_is_in_a_snapshot():
     it = Shown([code("4", end=True)], [said("ok")], auto_run=True)
     reply = it.session.ask("Go.")

@@ -57,6 +57,8 @@ class Mirror:
             self._records.show(session.messages)
             for turn in session.turns:
                 self._send_turn(turn)
+            if session.turns and (failure := session.turns[-1].failure):
+                self._records.note(failure, "error")
             if session.busy and session.turns:  # its next message is the first that is heard
                 self._turn, self._state = session.turns[-1], "thinking"
 
@@ -371,8 +373,8 @@ class Mirror:
         stopped = self._session.stopped or isinstance(
             error, (GeneratorExit, KeyboardInterrupt, Stopped)
         )
-        if isinstance(error, Exception) and not stopped:
-            self.note(str(error) if isinstance(error, LMCError) else repr(error), "error")
+        if turn.failure:
+            self.note(turn.failure, "error")
         self._send_turn(turn)
         failed = error is not None and not stopped
         self._enter("stopped" if stopped else "failed" if failed else "done")

@@ -9,6 +9,7 @@ import ast
 import difflib
 import os
 import re
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
@@ -258,17 +259,20 @@ CELL_OPTIONS: tuple[tuple[str, str], ...] = (
 
 
 def help_text() -> str:
-    """The text of `%lmc help`."""
+    """The text of `%lmc help`, in lines of at most 80 characters: an output of Jupyter breaks
+    longer ones within words.
+    """
     rows = [(f"%%lmc {option}".rstrip(), does) for option, does in CELL_OPTIONS]
     rows += [("%lmc", "show the model, the conversation and what waits")]
     rows += [(each.usage, each.help) for each in COMMANDS if each.name != "state"]
     width = min(30, max(len(usage) for usage, _ in rows))
-    lines = []
+    lines, indent = [], " " * (width + 2)
     for usage, does in rows:
+        begin = f"{usage:<{width}}  "
         if len(usage) > width:
-            lines += [usage, f"{'':<{width}}  {does}"]
-        else:
-            lines.append(f"{usage:<{width}}  {does}")
+            lines.append(usage)
+            begin = indent
+        lines += textwrap.wrap(does, 80, initial_indent=begin, subsequent_indent=indent)
     lines.append("In a question @name and {{name}} put in the value of a variable.")
     lines.append("@cell sends the last cell along, and @cell 12 that of In [12].")
     return "\n".join(lines)
