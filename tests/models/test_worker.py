@@ -399,7 +399,7 @@ def test_killed_at_any_moment_the_next_question_works(
     began = time.monotonic()
     said(model)  # from nothing
     cold = time.monotonic() - began
-    for number in range(amount(5, 200)):
+    for number in range(amount(5, 60)):
         worker = worker_process.worker()
         killer = threading.Timer(draw.uniform(0, cold * (number % 5 == 0) + 0.1), worker.end)
         killer.start()
