@@ -116,8 +116,9 @@ def test_a_card_that_came_while_the_network_was_cut_is_there_and_takes_a_press(
     through = type(lab)(f"http://127.0.0.1:{proxy.port}", lab.token, lab.root, lab.restart)
     chat = show(page, pages.visit(page, through, name))
     chat.do(SETUP)
-    error = page.locator(".jp-Dialog[aria-label*=Error]")
-    page.add_locator_handler(error, lambda: error.get_by_role("button").last.click())
+    error = page.locator(".jp-Dialog[aria-label*=Error]").first
+    close = error.get_by_role("button").last
+    page.add_locator_handler(error, lambda: close.click(), no_wait_after=True)  # one by one
     for number in range(amount(1, 10)):
         chat.do(
             "gate = threading.Event()\n"
