@@ -83,9 +83,9 @@ def read_line(code: str, shell: Any) -> tuple[list[tuple[str, str]], str]:
 
 HARMLESS = {"makes", "reads"}
 MAY_DO_MORE = {"unknown"}
-LOSSES = {"overwrites", "loses", "deletes", "renames", "removes"}
+LOSSES = {"overwrites", "loses", "empties", "deletes", "renames", "removes"}
 NAME_KINDS = ("name", "value")
-NAMES = {"overwrites", "changes", "loses", "deletes"}
+NAMES = {"overwrites", "changes", "loses", "empties", "deletes"}
 SAYS = {
     "file": {"writes", "renames", "removes", "shell"},
     "network": {"network", "shell"},
