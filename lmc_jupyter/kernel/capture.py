@@ -12,9 +12,7 @@ displays, hears no other process, and gives nothing before the code has ended.
 
 from __future__ import annotations
 
-import base64
 import builtins
-import io
 import os
 import select
 import sys
@@ -22,14 +20,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
-from functools import lru_cache
-from importlib import import_module
 from typing import Any, Protocol
 
 from lmc_jupyter.kernel.stop import HIDE_BELOW, without_handler
 
-_MOST_LOOKS, _LOOK_SECONDS = 1_000, 0.001
-"""How long a block waits, at its end, for a process that does not stop writing."""
+_MOST_LOOKS, _EMPTY_LOOKS, _LOOK_SECONDS = 1_000, 5, 0.001
+"""How long a block waits, at its end: for a process that does not stop writing, and for one that
+has."""
 
 
 class Listener(Protocol):
@@ -87,9 +84,8 @@ class Capture:
         self._streams: list[Any] = []
         self._unsent: set[int] = set()
         """Streams whose text may be on its way still, by `id`."""
-        self._pipes: list[_Pipe] = []
-        self._figures: Callable[[], None] | None = None
-        """Shows what was drawn and not shown, where no hook of the shell does."""
+        self._pipes: list[int] = []
+        """File descriptors from which ipykernel reads what processes write to its own."""
 
     def __enter__(self) -> Capture:
         shell = self._shell
@@ -98,8 +94,8 @@ class Capture:
             if stream is not None and not any(stream is other for other in self._streams):
                 self._streams.append(stream)
                 self._patch_stream(name, stream)
-                if isinstance(getattr(stream, "_fid", None), int):
-                    self._pipes.append(_Pipe(stream))
+                if isinstance(pipe := getattr(stream, "_fid", None), int):
+                    self._pipes.append(pipe)
         publisher, hook = shell.display_pub, shell.displayhook
         members: list[tuple[Any, str, Callable[[Any], Any]]] = [
             (publisher, "publish", self._publish),
@@ -120,13 +116,9 @@ class Capture:
         for owner, name, make in members:
             if hasattr(owner, name):  # else this IPython, or this kernel, works without it
                 self._patch(owner, name, make)
-        if "marimo" in sys.modules:
-            self._patch_marimo()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._figures is not None:
-            self._figures()
         self._over = True
         while self._patches:
             attributes, name, was, new = self._patches.pop()
@@ -138,14 +130,14 @@ class Capture:
                 attributes[name] = was
 
     def drain(self) -> None:
-        """Wait until what processes wrote to the kernel's own file descriptors has arrived."""
-        if not self._pipes:
-            return
-        fds = [pipe.fd for pipe in self._pipes]
-        for _ in range(_MOST_LOOKS):  # and no time: this process may stand still
-            full = select.select(fds, [], [], 0)[0]
-            quiet = [pipe.is_quiet(pipe.fd in full) for pipe in self._pipes]
-            if all(quiet):
+        """Wait until what processes wrote to the kernel's own file descriptors has arrived: until
+        the pipes were empty at so many looks in a row, in which ipykernel's thread writes what it
+        has taken out of them.
+        """
+        empty = 0
+        for _ in range(_MOST_LOOKS if self._pipes else 0):  # no time: this process may stand still
+            empty = 0 if select.select(self._pipes, [], [], 0)[0] else empty + 1
+            if empty == _EMPTY_LOOKS:
                 return
             time.sleep(_LOOK_SECONDS)
 
@@ -167,39 +159,6 @@ class Capture:
             attributes = vars(sys)
             attributes[name] = wrapper
             self._patches.append((attributes, name, stream, wrapper))
-
-    def _patch_marimo(self) -> None:
-        """marimo sends a figure to its own cell, past IPython."""
-        try:
-            backend = import_module("marimo._output.mpl")
-        except ImportError:  # without matplotlib there is no figure
-            return
-        from matplotlib import pyplot
-
-        if not hasattr(backend, "_internal_show"):  # another marimo: it shows them all the same
-            return
-        self._patch(backend, "_internal_show", self._show_figure)
-        before = set(pyplot.get_fignums())
-
-        def show_the_rest() -> None:
-            for number in sorted(set(pyplot.get_fignums()) - before):
-                canvas = pyplot.figure(number).canvas
-                backend._internal_show(canvas)
-
-        self._figures = show_the_rest
-
-    def _show_figure(self, show: Callable[[Any], None]) -> Callable[[Any], None]:
-        def replacement(canvas: Any) -> None:
-            from matplotlib import pyplot
-
-            if self._shown_by(show, canvas):
-                png = io.BytesIO()
-                canvas.figure.savefig(png, format="png", bbox_inches="tight")
-                image = base64.b64encode(png.getvalue()).decode()
-                self._listener.display({"image/png": image}, None, update=False)
-                pyplot.close(canvas.figure)
-
-        return replacement
 
     def _write(self, write: Callable[[str], Any], stream: int) -> Callable[[str], Any]:
         hear, unsent = self._listener.text, self._unsent
@@ -360,51 +319,6 @@ class Capture:
             return function(*args, **options)
         finally:
             threads.discard(me)
-
-
-class _Pipe:
-    """What processes write to a kernel's stream, and the thread of ipykernel's that reads it.
-
-    That thread may hold text that has left the pipe and is not yet in the stream; it holds none
-    while it waits in a read.
-    """
-
-    def __init__(self, stream: Any) -> None:
-        self.fd: int = stream._fid
-        self._thread = getattr(stream, "watch_fd_thread", None)
-        self._was_empty = False
-
-    def is_quiet(self, full: bool) -> bool:
-        """Whether all that was written has arrived; to be asked again after a millisecond.
-
-        Parameters
-        ----------
-        full : whether there is something in it, seen just now
-        """
-        reads = False if full else _is_at(self._thread, self.fd)
-        if reads is None:  # nobody can tell: by the next time it has gone on
-            reads = self._was_empty
-        self._was_empty = not full
-        return reads
-
-
-def _is_at(thread: threading.Thread | None, fd: int) -> bool | None:
-    """Whether a thread waits in a call of the system on this file descriptor; None: unknown."""
-    try:
-        call = os.pread(_system_call(thread).fileno(), 1000, 0).split()
-    except OSError:  # not Linux, or one that does not tell, or the thread has ended
-        return None
-    return len(call) > 1 and int(call[1], 16) == fd
-
-
-@lru_cache(maxsize=2)
-def _system_call(thread: threading.Thread | None) -> io.FileIO:
-    """The file in which Linux tells the call that a thread waits in.
-
-    It stays open: each block reads two, and to open them is most of what that costs.
-    """
-    task = getattr(thread, "native_id", None)
-    return io.FileIO(f"/proc/self/task/{task}/syscall")
 
 
 class _WrappedStream:

@@ -40,8 +40,6 @@ PATCHES = (
           "IPython keeps there what a cell has shown."),
     Patch("capture", "shell", ("_showtraceback", "showtraceback", "_get_exc_info"), _BLOCK, "all",
           "The model reads a short traceback, also of exception groups; frames of ours are cut."),
-    Patch("capture", "marimo._output.mpl", ("_internal_show",), _BLOCK, "marimo",
-          "marimo sends a figure to its own cell, past IPython."),
     Patch("execute", "shell.compile", ("get_code_name",), _BLOCK, "all",
           "The name under which a block is compiled finds the line that runs."),
     Patch("execute", "shell.displayhook", ("quiet",), _BLOCK, "all",
