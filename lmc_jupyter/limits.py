@@ -174,28 +174,6 @@ class Guard:
                 "that word itself into the code, so that it is seen before it runs"
             )
 
-    def check_thread(self, uses: Collection[str]) -> None:
-        """As `check`; and as if its code ran unasked in another thread than the main one and that
-        of the run: code of a model may have begun it, and nobody can tell it from the person's.
-
-        Raises
-        ------
-        GateError
-            As `check`; in such a thread when policy denies one of them, or lets other code run
-            unasked but not these.
-        """
-        self.check(uses)
-        if threading.get_ident() in (threading.main_thread().ident, *self._threads):
-            return
-        verdict, reason = self.policy.verdict(uses)
-        if verdict == "ask" and self.policy.runs_unasked:
-            reason = (
-                f"your policy lets code run unasked, but not with {' and '.join(sorted(uses))}, "
-                "and a thread may be of such code: call it in the thread of the cell"
-            )
-        if reason and verdict != "allow":
-            raise GateError(reason)
-
 
 @dataclass(frozen=True)
 class Limits:

@@ -164,33 +164,6 @@ def test_denied_tools_are_denied_where_code_hides_the_call_too(lab, policy):
     assert lab.value("helper()['result'] > 0"), "the person's own cells are theirs"
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ("deny=['tools']", "your policy forbids tools"),
-        ("auto_run=['python']", "your policy lets code run unasked, but not with tools"),
-        ("auto_run=['python', 'tools']", "3"),
-        ("auto_run=False", "3"),
-    ],
-)
-def test_a_thread_that_code_of_a_model_leaves_behind_is_checked_too(lab, policy, changes, words):
-    policy(changes)
-    hidden = (
-        "import threading, concurrent.futures as cf, lmc_jupyter as q\n"
-        "go, late = threading.Event(), cf.Future()\n"
-        "def work():\n"
-        "    go.wait()\n"
-        "    try:\n"
-        "        late.set_result(getattr(q, 'to' + 'ols').demo.add(1))\n"
-        "    except Exception as error:\n"
-        "        late.set_result(error)\n"
-        "threading.Thread(target=work).start()"
-    )
-    lab.value(f"answer({hidden!r})")
-    assert words in lab.value("go.set() or str(late.result(60))")
-    assert lab.value("tools.demo.add(1)") == {"sum": 3}, "the person's own cells are theirs"
-
-
 def test_a_model_is_told_of_the_tools_as_data_and_the_ledger_lists_it(lab):
     text = lab.value("session.brief().instructions")
     assert "- tools.demo.add(first: int, second: int = 2): Add two numbers." in text

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.languages.placeholders import why_it_cannot_work
 from lmc_jupyter.computer.lookups import which
 from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.computer.process.program import ProgramLanguage, Step
@@ -83,14 +82,13 @@ class OneShot(ProgramLanguage):
         self._write, self._encoding, self._get = write, encoding, get
 
     def availability(self) -> Availability:
-        """Whether its programs are on the PATH, and can work."""
+        """Whether its programs are on the PATH."""
         used = [argv[0] for argv in (self._build, self._argv) if argv and "{" not in argv[0]]
         paths = {words: find_program(words) for words in used}
         missing = [words for words, program in paths.items() if program is None]
         if missing:
             names = " and ".join(" or ".join(words.split("|")) for words in missing)
-            reasons = [why_it_cannot_work(word) for words in missing for word in words.split("|")]
-            why = next(filter(None, reasons), f"there is no {names} on the PATH: {self._get}")
+            why = f"there is no {names} on the PATH: {self._get}"
             return Availability(used[-1].split("|")[0], why)
         programs = " and ".join(filter(None, paths.values()))
         return Availability(f"{programs}, each block a program of its own")
@@ -119,11 +117,8 @@ class OneShot(ProgramLanguage):
 
 
 def find_program(words: str) -> str | None:
-    """The first of these programs ("cc|gcc|clang") that is on the PATH and can work; else None."""
-    for word in words.split("|"):
-        if which(word) and not why_it_cannot_work(word):
-            return word
-    return None
+    """The first of these programs ("cc|gcc|clang") that is on the PATH; None where none is."""
+    return next(filter(which, words.split("|")), None)
 
 
 def _fill(word: str, names: dict[str, str]) -> str:

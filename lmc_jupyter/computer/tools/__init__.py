@@ -19,8 +19,8 @@ from typing import Protocol
 class Guard(Protocol):
     """Keeps code of a model from calling what its policy does not allow."""
 
-    def check_thread(self, uses: Collection[str]) -> None:
-        """Raise a GateError when code that was granted, or this thread, may not use these."""
+    def check(self, uses: Collection[str]) -> None:
+        """Raise a GateError when code that was granted may not use these."""
         ...
 
 

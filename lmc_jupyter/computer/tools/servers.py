@@ -172,10 +172,10 @@ class Servers:
         ToolError
             When it fails.
         GateError
-            When code of a model calls it, or a thread, and policy does not allow that.
+            When code of a model calls it, and policy does not allow that.
         """
         for guard in list(guards):
-            guard.check_thread({"tools"})
+            guard.check({"tools"})
         is_shown = False
 
         def show(text: str) -> None:
