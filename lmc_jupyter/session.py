@@ -177,8 +177,6 @@ class Session(WithOptions):
 
     def _furnish(self, computer: Computer) -> Computer:
         computer.guards.add(self.gate.guard)
-        if self.options.html_pictures:
-            computer.take_pictures(True)
         return computer
 
     def share(self, value: Any, to: str, name: str | None = None) -> Shared:
@@ -195,10 +193,7 @@ class Session(WithOptions):
 
     def configure(self, **changes: Any) -> None:
         """Change some of `options`; all of them are changed, or none. See `Rules.configure`."""
-        pictures = self.html_pictures
         self._rules.configure(changes)
-        if self._computer is not None and self.html_pictures != pictures:
-            self._computer.take_pictures(self.html_pictures)
 
     @one_look
     def _uses(self, language: str, code: str) -> Collection[str]:

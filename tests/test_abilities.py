@@ -1,4 +1,4 @@
-"""What is done with some blocks and languages only: pictures, and bringing names back."""
+"""Bringing names back, which some blocks only can."""
 
 from __future__ import annotations
 
@@ -7,18 +7,8 @@ from typing import Any
 
 import pytest
 
-from lmc_jupyter.computer import Computer
-from lmc_jupyter.computer.languages.html import Html
-from lmc_jupyter.computer.languages.sql import SQL
 from lmc_jupyter.conversation.names import RestorableNames
 from lmc_jupyter.errors import SessionError
-
-
-def test_only_languages_that_show_pages_are_told_of_pictures() -> None:
-    html, sql = Html(), SQL(SimpleNamespace(shell=None))
-    Computer(html, sql).take_pictures(True)
-    assert html.picture is True
-    assert not hasattr(sql, "picture")
 
 
 def names(*, restorable: bool = True) -> Any:

@@ -5,14 +5,13 @@ To add one, write a class with `name`, `aliases`, `run` and `close`, and `regist
 """
 
 from lmc_jupyter.computer.computer import Computer, Guard, as_computer, default_computer
-from lmc_jupyter.computer.language import Availability, Language, Picturable, check_language
+from lmc_jupyter.computer.language import Availability, Language, check_language
 
 __all__ = [
     "Availability",
     "Computer",
     "Guard",
     "Language",
-    "Picturable",
     "as_computer",
     "check_language",
     "default_computer",

@@ -18,7 +18,6 @@ from typing import Any, Protocol
 from lmc_jupyter.computer.language import (
     Availability,
     Language,
-    Picturable,
     availability_of,
     check_language,
     words_of,
@@ -288,12 +287,6 @@ class Computer:
         """
         python: Any = self._languages.get("python")
         return str(python.restore(names))
-
-    def take_pictures(self, on: bool) -> None:
-        """Set whether languages that show pages give pictures of them to a model that sees."""
-        for language in self.languages.values():
-            if isinstance(language, Picturable):
-                language.picture = on
 
     def stop(self) -> None:
         """Interrupt whatever runs, from any thread; returns at once."""

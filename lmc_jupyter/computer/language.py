@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk, canonical
@@ -70,13 +70,6 @@ class Language(Protocol):
     def close(self) -> None:
         """End all its processes; the next block starts the language anew."""
         ...
-
-
-@runtime_checkable
-class Picturable(Protocol):
-    """A language that can give the model a picture of what it shows."""
-
-    picture: bool
 
 
 def words_of(language: Language) -> tuple[str, list[str]]:

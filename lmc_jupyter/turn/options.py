@@ -41,7 +41,6 @@ class Options:
     custom_instructions : instructions to the model that follow the others, whosever they are
     max_turns : replies to one question before the answer stops and says so
     max_cost, max_session_cost, max_day_cost : US dollars; None is no limit
-    html_pictures : whether a model that sees gets a picture of the HTML that is shown
     agents : what agents outside the notebook may do: "ask" (each block waits for the person) or
         "off" (nothing). True means "ask", False "off"
     """
@@ -56,7 +55,6 @@ class Options:
     max_cost: float | None = None
     max_session_cost: float | None = None
     max_day_cost: float | None = None
-    html_pictures: bool = False
     agents: str | bool = "ask"
 
     def __post_init__(self) -> None:
@@ -163,7 +161,6 @@ class WithOptions:
     max_cost = Option[float | None]("US dollars that one question may cost; None: no limit.")
     max_session_cost = Option[float | None]("US dollars that this conversation may cost.")
     max_day_cost = Option[float | None]("US dollars that all sessions of a day may cost.")
-    html_pictures = Option[bool]("Whether a model that sees gets a picture of shown HTML.")
     agents = Option[str | bool]('What agents outside the notebook may do: "ask" or "off".')
 
     @property

@@ -383,25 +383,3 @@ def test_a_page_in_a_closed_sidebar_is_heard_too(chat):
     (_, console, told) = results(chat.messages())
     assert console[3] == "1\n"
     assert told[3] == "(It is shown to the person, though out of sight now. Its text:)\ntall\n"
-
-
-def test_on_request_the_model_gets_a_picture_of_what_the_person_sees(chat):
-    chat.do(
-        "from lmc_jupyter.computer.languages import chrome\nchrome.in_container = lambda: True\n"
-        "chrome.TIMEOUT_SECONDS = 120.0\n"
-        "%config LMC.html_pictures = True"
-    )
-    show(chat, "<body style='background: #0000ff; color: white'><h1>Blue</h1></body>")
-    chat.state("done")
-    chat.do("%config LMC.html_pictures = False")
-    *_, told, image = results(chat.messages())
-    assert "Blue" in told[3]
-    assert image[:3] == ("image", "base64.png", "assistant"), image[3][:300]
-    record = chat.record("image", "computer")
-    record.locator("summary").click()
-    expect(record.locator("img")).to_be_visible()
-    expect(record.locator("img")).to_have_js_property("complete", True)
-    sizes = record.locator("img").evaluate("image => [image.naturalWidth, image.naturalHeight]")
-    frame = chat.record("code", "computer").locator("iframe")
-    expect(frame).to_have_js_property("clientHeight", sizes[1])  # it says it a moment later
-    picture(chat.page, "panel-picture")

@@ -148,7 +148,7 @@ def test_an_empty_profile_sets_nothing(mine, text):
     ],
 )
 def test_what_is_wrong_is_a_sentence_and_nothing_counts(mine, text, sentence):
-    mine("bad", f"html_pictures: true\n{text}" if ": " in text and "\n" not in text else text)
+    mine("bad", f"context_values: true\n{text}" if ": " in text and "\n" not in text else text)
     with pytest.raises(FormatError, match=sentence) as error:
         profiles.profile("bad")
     assert "sk-1234567890abcdef" not in str(error.value)
@@ -273,7 +273,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("text", MISTAKES)
 def test_a_mistake_in_a_folder_is_named_and_the_stricter_settings_apply(load, capsys, text):
-    session = load(f"max_turns: 3\n{text}\nhtml_pictures: no\nauto_run: true\n"
+    session = load(f"max_turns: 3\n{text}\nmax_day_cost: 1\nauto_run: true\n"
                    if "auto_run" not in text else f"max_turns: 3\n{text}\n")  # fmt: skip
     assert session.max_turns == 3
     assert session.auto_run is False
@@ -368,7 +368,6 @@ SETTINGS = {
     "deny": WORDS,
     "context": st.sampled_from(LEVELS),
     "context_values": st.booleans(),
-    "html_pictures": st.booleans(),
     "max_turns": st.integers(1, 50),
     "max_cost": st.none() | st.floats(0, 10),
     "max_session_cost": st.none() | st.floats(0, 10),
@@ -411,8 +410,7 @@ def test_nothing_gets_looser(current, wanted):
     assert denied >= before
     assert LEVELS.index(after["context"]) >= LEVELS.index(current["context"])
     assert AGENTS.index(after["agents"]) >= AGENTS.index(current["agents"])
-    for name in ("context_values", "html_pictures"):
-        assert after[name] <= current[name]
+    assert after["context_values"] <= current["context_values"]
     for name in ("max_turns", "max_cost", "max_session_cost", "max_day_cost"):
         if current[name] is not None:
             assert after[name] is not None

@@ -34,7 +34,7 @@ def test_these_are_the_settings():
     assert TRAITS == [
         "agents", "api_base", "auto_run", "context", "context_values", "custom_instructions",
         "deny",
-        "html_pictures", "max_cost",
+        "max_cost",
         "max_day_cost", "max_session_cost", "max_turns", "model", "options", "profile",
         "start_worker", "system_message", "tools", "transcription_model", "vision",
     ]  # fmt: skip
@@ -61,7 +61,6 @@ def test_a_session_of_the_settings_is_a_session_of_the_defaults():
         "auto_run",
         "context",
         "context_values",
-        "html_pictures",
         "system_message",
         "max_turns",
     ):
@@ -79,7 +78,6 @@ def test_a_session_of_the_settings_is_a_session_of_the_defaults():
         ("LMC.system_message = 'Be brief.'", "system_message", "Be brief."),
         ("LMC.max_turns = 3", "max_turns", 3),
         ("LMC.deny = ['shell']", "deny", ["shell"]),
-        ("LMC.html_pictures = True", "html_pictures", True),
     ],
 )
 def test_a_setting_that_is_changed_counts_from_the_next_question(loaded, line, name, value):

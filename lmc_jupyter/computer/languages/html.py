@@ -1,11 +1,10 @@
 """HTML, and JavaScript for a page: the person sees the page, the model reads its report.
 
 One rule: nothing of it runs in this process. It runs in the front end's sandbox, and only text
-comes back: its console, its errors and blocked requests. A browser of this machine starts for a
-picture only, and only where the person has set pictures on.
+comes back: its console, its errors and blocked requests.
 
-The shape (code for the person, then consoles, then an image for the model) is that of the
-migration guide's static messages, "{HTML errors}".
+The shape (code for the person, then consoles) is that of the migration guide's static messages,
+"{HTML errors}".
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from time import monotonic
 from typing import ClassVar, Literal
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.languages.chrome import NoPicture, Snapshot, browser
 from lmc_jupyter.computer.screen import Page, PendingPage, Screen
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk
@@ -42,16 +40,13 @@ class _PageLanguage:
     """It waits for its pages itself; see `listen`."""
     _format: ClassVar[Literal["html", "javascript"]]
 
-    def __init__(self, picture: bool = False) -> None:
+    def __init__(self) -> None:
         self.screen: Screen | None = None
-        self.picture = picture
-        """Whether the model gets a picture of the page, where there is a Chrome or the like."""
         self._runs: list[_Run] = []
 
     def availability(self) -> Availability:
         """It is always available; without a browser nobody sees it, and the model reads that."""
-        pictures = ", pictures for the model" if self.picture and browser() is not None else ""
-        return Availability(f"the notebook's page, in a sandbox without network{pictures}")
+        return Availability("the notebook's page, in a sandbox without network")
 
     def run(self, code: str) -> Pieces:
         """Yield the whole code for the page, then its console and its text.
@@ -77,30 +72,16 @@ class _PageLanguage:
             pending = self.screen.expect(code) if self.screen is not None else None
             run.ends(pending.stop if pending is not None else None)
             yield Chunk("computer", "code", self._format, code, "user", end=True)
-            page = None
             if pending is None:
                 yield _for_model(_NOT_SHOWN)
             elif not run.is_stopped:
                 page = pending.wait(WAIT_SECONDS)
                 yield from _describe(page, is_stopped=run.is_stopped)
-            if self.picture and not run.is_stopped:
-                yield from self._take_picture(code, page, run)
         finally:
             run.stop()
             self._runs.remove(run)
         if run.is_interrupted:
             raise KeyboardInterrupt
-
-    def _take_picture(self, code: str, page: Page | None, run: _Run) -> Pieces:
-        snapshot = Snapshot(code, self._format, page)
-        run.ends(snapshot.stop)
-        try:
-            png = snapshot.take()
-        except NoPicture as reason:
-            if not run.is_stopped:
-                yield _for_model(f"(There is no picture of it: {reason}.)\n")
-            return
-        yield Chunk("computer", "image", "base64.png", png, "assistant", end=True)
 
     def stop(self) -> None:
         """End the wait, from any thread; the page stays."""
@@ -114,12 +95,7 @@ class _PageLanguage:
 
 
 class Html(_PageLanguage):
-    """HTML, shown in the person's browser.
-
-    Parameters
-    ----------
-    picture : whether the model gets a picture too; `%config LMC.html_pictures = True` sets it
-    """
+    """HTML, shown in the person's browser."""
 
     name = "html"
     hint = "shown; you get its text, console and errors; no network"

@@ -176,11 +176,6 @@ class LMC(SingletonConfigurable):
     max_day_cost = _most_dollars(
         Options.max_day_cost, "all your sessions of a day may cost, in every notebook."
     )
-    html_pictures = Bool(
-        Options.html_pictures,
-        help="Show a model that sees a picture of the HTML that it shows you, made by a Chrome, "
-        "Chromium or Edge of this machine; that takes about a second each time.",
-    ).tag(config=True, stricter="off")
     agents = Level(
         agents_level,
         default_value=Options.agents,

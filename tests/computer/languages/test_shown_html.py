@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import struct
 import threading
 from pathlib import Path
 
@@ -11,7 +9,6 @@ import pytest
 from scripted import printed
 
 from lmc_jupyter.computer import Computer
-from lmc_jupyter.computer.languages import chrome
 from lmc_jupyter.computer.languages.html import (
     MAX_CODE,
     MAX_PAGES,
@@ -307,111 +304,3 @@ def test_what_is_shown_cannot_leave_its_attribute_nor_its_script():
     assert "</script><b>" not in nested_document("x = '</script><b>'", "javascript")
     framed = element(document)
     assert framed.count('"') == 2 * framed.count('="')
-
-
-# A picture ----------------------------------------------------------------------------------------
-
-
-def png_size(text):
-    data = base64.b64decode(text)
-    assert data.startswith(b"\x89PNG")
-    return struct.unpack(">II", data[16:24])
-
-
-@pytest.fixture
-def browser(monkeypatch):
-    """A Chrome that starts here, wherever the tests run."""
-    found = chrome.browser()
-    assert found, "no Chromium was found: `make test` installs it, or `apt-get install chromium`"
-    monkeypatch.setattr(chrome, "in_container", lambda: True)
-    return found
-
-
-def pixels(text):
-    from io import BytesIO
-
-    from PIL import Image
-
-    image = Image.open(BytesIO(base64.b64decode(text))).convert("RGB")
-    return {color for _, color in image.getcolors(1 << 24)}
-
-
-@pytest.mark.browser
-def test_on_request_the_model_gets_a_picture_as_large_as_the_page(browser):
-    screen = Screen(Page((), "", 400, 120))
-    *_, image = run(Html(picture=True), "<body style='background:#0000ff'>", screen)
-    assert (image.type, image.format, image.recipient) == ("image", "base64.png", "assistant")
-    assert image.end
-    assert png_size(image.content) == (400, 120)
-    assert (0, 0, 255) in pixels(image.content)
-
-
-@pytest.mark.browser
-def test_a_picture_of_what_a_script_draws_later_and_nothing_of_this_machine(browser, tmp_path):
-    secret = tmp_path / "secret.html"
-    secret.write_text("<body style='background:#ff0000'>")
-    draws = (
-        "setTimeout(() => { document.body.style.background = '#00ff00' }, 300);\n"
-        f"const one = new Image(); one.src = {secret.as_uri()!r}; document.body.append(one);\n"
-        f"fetch({secret.as_uri()!r}).then(() => {{ document.body.style.background = '#ff0000' }})"
-    )
-    *_, image = run(Browser(picture=True), draws)
-    found = pixels(image.content)
-    assert (0, 255, 0) in found
-    assert (255, 0, 0) not in found
-
-
-@pytest.mark.browser
-def test_a_page_that_goes_to_a_file_shows_nothing_of_it(browser, tmp_path):
-    secret = tmp_path / "secret.html"
-    secret.write_text("<body style='background:#ff0000'>")
-    code = f"<script>location = {secret.as_uri()!r}</script>"
-    *_, image = run(Html(picture=True), code)
-    assert (255, 0, 0) not in pixels(image.content)
-
-
-def test_without_a_browser_on_this_machine_that_is_said(monkeypatch):
-    monkeypatch.setattr(chrome, "browser", lambda: None)
-    *_, last = run(Html(picture=True), "<b>it</b>")
-    assert last.recipient == "assistant"
-    assert "no Chrome, Chromium or Edge is installed" in last.content
-
-
-@pytest.mark.browser
-def test_a_picture_can_be_stopped_and_leaves_no_process(browser, monkeypatch):
-    watched: list[int] = []
-    begun = threading.Event()
-
-    def watch(pid):
-        watched.append(pid)
-        begun.set()
-
-    monkeypatch.setattr(chrome.reaper, "watch", watch)
-    snapshot = chrome.Snapshot("<script>for (;;) {}</script>", "html", None)
-    reasons: list[str] = []
-
-    def take():
-        try:
-            snapshot.take()
-        except chrome.NoPicture as reason:
-            reasons.append(str(reason))
-
-    taking = threading.Thread(target=take)
-    taking.start()
-    assert begun.wait(60)
-    snapshot.stop()
-    taking.join(60)
-    assert reasons == ["it was stopped"]
-    with pytest.raises(ProcessLookupError):
-        chrome.os.kill(watched[0], 0)
-
-
-def test_as_root_chrome_is_started_without_its_sandbox_in_a_container_only(monkeypatch):
-    monkeypatch.setattr(chrome.os, "geteuid", lambda: 1000, raising=False)
-    assert chrome._sandbox() == ()
-    monkeypatch.setattr(chrome.os, "geteuid", lambda: 0, raising=False)
-    monkeypatch.setattr(chrome, "in_container", lambda: True)
-    assert chrome._sandbox() == ("--no-sandbox",)
-    monkeypatch.setattr(chrome, "in_container", lambda: False)
-    with pytest.raises(chrome.NoPicture, match="as root"):
-        chrome._sandbox()
