@@ -273,7 +273,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("text", MISTAKES)
 def test_a_mistake_in_a_folder_is_named_and_the_stricter_settings_apply(load, capsys, text):
-    session = load(f"max_turns: 3\n{text}\nmax_day_cost: 1\nauto_run: true\n"
+    session = load(f"max_turns: 3\n{text}\nauto_run: true\n"
                    if "auto_run" not in text else f"max_turns: 3\n{text}\n")  # fmt: skip
     assert session.max_turns == 3
     assert session.auto_run is False
