@@ -12,7 +12,6 @@ import asyncio
 import math
 import re
 import time
-import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -86,7 +85,7 @@ class Exchange:
         ------
         ModelError
             For a redirect: the key, and with 307 and 308 the conversation, would go with it. For a
-            compressed body: a small one could unpack to any size. Of an error a part is unpacked.
+            compressed body: a small one could unpack to any size. An error may be compressed.
         """
         if response.has_redirect_location:
             source, location = response.url, response.headers["location"]
@@ -163,8 +162,6 @@ _THIRD_PARTIES = ("huggingface.co", "hf.co")
 _CODINGS = ("gzip", "deflate", "br", "zstd")
 """Codings that httpx unpacks; it ignores all others."""
 _ERROR = 400
-_MOST_OF_ERROR = 100_000
-"""Bytes of an error that are unpacked."""
 
 _current: ContextVar[tuple[Exchange, asyncio.Task[Any] | None] | None] = ContextVar(
     "lmc_exchange", default=None
@@ -191,25 +188,6 @@ def _coding(response: Any) -> str:
     """The coding of a response that httpx would unpack; "" where there is none."""
     codings = response.headers.get_list("content-encoding", split_commas=True)
     return next((each for one in codings if (each := one.strip().lower()) in _CODINGS), "")
-
-
-class _Decompressor:
-    """Decompresses the first part of an error's body; to nothing where that fails."""
-
-    def __init__(self) -> None:
-        self._room = _MOST_OF_ERROR
-        self._zlib = zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32: gzip, or zlib
-
-    def feed(self, piece: bytes) -> bytes:
-        if not self._room:
-            return b""
-        try:
-            data = self._zlib.decompress(piece, self._room)
-        except zlib.error:
-            self._room = 0
-            return b""
-        self._room -= len(data)
-        return data
 
 
 def _ends(kind: str) -> tuple[bytes, ...]:
@@ -254,13 +232,10 @@ def install() -> None:
         def __init__(self, response: Any, exchange: Exchange) -> None:
             self._body, self._exchange = response.stream, exchange
             self._ends = _ends(response.headers.get("content-type", ""))
-            self._decompressor = _Decompressor() if _coding(response) else None
-            if self._decompressor is not None:
-                del response.headers["content-encoding"]
 
         def _count(self, piece: bytes) -> bytes:
             self._exchange.check_piece(piece, self._ends)
-            return piece if self._decompressor is None else self._decompressor.feed(piece)
+            return piece
 
         def __iter__(self) -> Iterator[bytes]:
             for piece in self._body:
