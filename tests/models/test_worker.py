@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import patched_worker
@@ -21,7 +20,7 @@ import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_server import STALL, Fault, ModelServer, Refusal, Turn, text
+from model_server import STALL, Fault, ModelServer, Turn, text
 from sampling import SEED, amount
 
 from lmc_jupyter.errors import ModelError, Stopped
@@ -431,29 +430,6 @@ def is_gone(worker: worker_process.Worker) -> bool:
 
 
 @pytest.mark.long
-def test_one_that_is_frozen_before_a_reply_is_ended_and_another_asked(
-    model_server: ModelServer, impatient: worker_process.Worker
-) -> None:
-    model_server.turns = [Turn(text("ok"))]
-    kill(impatient, signal.SIGSTOP)
-    assert said(model_at(model_server)) == "ok"
-    assert is_gone(impatient)
-
-
-@pytest.mark.long
-def test_one_that_is_frozen_within_a_reply_is_ended_and_said(
-    model_server: ModelServer, impatient: worker_process.Worker
-) -> None:
-    model_server.turns = [Turn(text("one"), STALL)]
-    reply = model_at(model_server).respond(GO)
-    assert next(reply).content == "one"
-    kill(impatient, signal.SIGSTOP)
-    with pytest.raises(ModelError, match="it said nothing for"):
-        next(reply)
-    assert is_gone(impatient)
-
-
-@pytest.mark.long
 def test_stop_does_not_wait_for_one_that_is_frozen_and_it_is_ended(
     model_server: ModelServer, impatient: worker_process.Worker
 ) -> None:
@@ -512,55 +488,6 @@ def test_a_request_that_was_stopped_while_it_started_has_its_whole_time_from_the
         worker._hear({})  # it is up
         assert first.finished.is_set()
         assert not worker._cancel_timers[number].finished.is_set()
-
-
-def test_a_timer_that_comes_far_too_late_gives_it_its_time_once_more(tmp_path: Path) -> None:
-    slow = f"import os, time\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)"
-    with patched_worker.patched(slow, patience=60.0) as worker:
-        number = worker.new_number()
-        worker.send(number, "load", {}, ignore)
-        worker._hear({})
-        worker.close(number)
-        first = worker._cancel_timers[number]
-        worker._end_stuck(number, time.monotonic() - 600.0)  # we stood still for that long
-        assert worker.is_alive
-        assert worker._cancel_timers[number] is not first
-        worker._end_stuck(number, time.monotonic() - 60.0)
-        worker.wait()
-        assert "did not end a request" in worker.why()
-
-
-def test_after_a_wait_in_which_this_process_stood_still_nobody_asks_how_long_it_was_silent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now, checks = [0.0], []
-    waits = iter([0.5, 15.0, 0.5])
-
-    class Box:
-        def get(self, timeout: float) -> dict[str, Any]:
-            seconds = next(waits, None)
-            if seconds is None:
-                return {"answer": 1}
-            now[0] += seconds
-            raise queue.Empty
-
-    target: Any = SimpleNamespace(patience=10.0, check=lambda: checks.append(now[0]))
-    box: Any = Box()
-    monkeypatch.setattr(worker_process, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    assert worker_process._receive(box, target) == {"answer": 1}
-    assert checks == [0.5, 16.0]
-
-
-@pytest.mark.long
-def test_one_that_waits_for_a_slow_provider_is_not_ended(
-    model_server: ModelServer, impatient: worker_process.Worker
-) -> None:
-    impatient.patience = 5.0
-    slow = Refusal(429, headers={"Retry-After": "12"})  # longer than it may say nothing
-    model_server.first = [slow]
-    model_server.turns = [Turn(text("ok"))]
-    assert said(model_at(model_server)) == "ok"
-    assert impatient.is_alive
 
 
 def test_whether_it_is_loaded_can_be_asked_while_it_is_closed(

@@ -33,10 +33,8 @@ from lmc_jupyter.models.cancel import Cancel, ignore
 from lmc_jupyter.models.failure import Problem
 
 PATIENCE = 10.0
-"""Seconds of silence after which the worker gets a ping; after as many more without an answer it is
-ended. It also has so many seconds to end a cancelled request, once it has started. Time in which
-this process itself stands still (a job of the shell, code in C that keeps the GIL) does not count:
-what came meanwhile is not read yet."""
+"""Seconds that it has to end a cancelled request, once it has started; then it is ended, and the
+next request starts another. One that hangs is ended by the person's Stop in this way."""
 
 START_SECONDS = 120.0
 """Seconds that it may take to start; Python in a home on the network is slow."""
@@ -85,7 +83,7 @@ class Worker:
         self._python = PythonProcess(BEGIN, self._environment, idle=idle)
         self._process = self._python.process
         self.is_alive = True
-        self._last_answer = self._last_ping = time.monotonic()
+        self._began = time.monotonic()
         self._is_up = False
         self._python.listen(self._read, "lmc-models")
 
@@ -131,20 +129,10 @@ class Worker:
             self._python.write(_line(cancel=number))
             self._begin_timer(number)
 
-    def check(self) -> None:
-        """End it after a long silence with a ping in between."""
-        now = time.monotonic()
-        if not self._is_up:
-            if now - self._last_answer > START_SECONDS:
-                self.end(f"it did not start within {START_SECONDS:.0f} s")
-            return
-        if now - self._last_answer < self.patience:
-            return
-        if self._last_ping <= self._last_answer:
-            self._last_ping = now
-            self._python.write(_line(ping=True))
-        elif now - self._last_ping > self.patience:
-            self.end(f"it said nothing for {now - self._last_answer:.0f} s")
+    def check_start(self) -> None:
+        """End it where it has not started within `START_SECONDS`."""
+        if not self._is_up and time.monotonic() - self._began > START_SECONDS:
+            self.end(f"it did not start within {START_SECONDS:.0f} s")
 
     def end(self, why: str = "") -> None:
         """End the process at once."""
@@ -163,19 +151,14 @@ class Worker:
 
     def _begin_timer(self, number: int) -> None:
         """Give it its time to end a cancelled request, from now on; the lock is held."""
-        begin = time.monotonic()
-        timer = threading.Timer(self.patience, self._end_stuck, (number, begin))
+        timer = threading.Timer(self.patience, self._end_stuck, (number,))
         timer.daemon = True
         self._cancel_timers[number] = timer
         timer.start()
 
-    def _end_stuck(self, number: int, begin: float) -> None:
+    def _end_stuck(self, number: int) -> None:
         with self._lock:
-            if number not in self._boxes or not self._is_up:
-                return
-            if time.monotonic() - begin > 1.5 * self.patience:  # we stood still
-                self._begin_timer(number)
-            else:
+            if number in self._boxes and self._is_up:
                 self.end("it did not end a request that was stopped")
 
     def _read(self, pipe: IO[bytes]) -> None:
@@ -184,7 +167,6 @@ class Worker:
         try:
             with closing(pipe):
                 while piece := os.read(pipe.fileno(), _PIECE):
-                    self._last_answer = time.monotonic()
                     first, *others = piece.split(b"\n")
                     rest.append(first)
                     for each in others:
@@ -318,14 +300,12 @@ def _receive(box: queue.SimpleQueue[Any], target: Worker) -> dict[str, Any] | No
     It waits in short steps: Ctrl-C may not end a long wait.
     """
     while True:
-        begin = time.monotonic()
         with suppress(queue.Empty):
-            item: dict[str, Any] | LMCError | None = box.get(timeout=min(0.5, target.patience / 4))
+            item: dict[str, Any] | LMCError | None = box.get(timeout=0.5)
             if isinstance(item, LMCError):
                 raise item
             return item
-        if time.monotonic() - begin < target.patience / 2:  # else we stood still
-            target.check()
+        target.check_start()
 
 
 def look_up(

@@ -6,7 +6,7 @@ request.
 
 A line from the kernel has `do` (a request: `call`, `transcribe`, `facts`, `count`, `close`, or
 `load`), its `number`, and `changes` of the environment since the line before; or `cancel`, a
-number; or `ping`. A line to the kernel has the `number` of its request and one of `deltas`, `body`,
+number. A line to the kernel has the `number` of its request and one of `deltas`, `body`,
 `notice`, `answer` and `failed`; the last one of each request has `end`. Keys come in these lines
 only.
 """
@@ -246,15 +246,11 @@ def _end_with(parent: int) -> NoReturn:
     os._exit(0)
 
 
-def _read(take: Callable[[dict[str, Any]], None], write: Write) -> None:
+def _read(take: Callable[[dict[str, Any]], None]) -> None:
     """Take each line; end the process at the end of the input."""
     with os.fdopen(os.dup(0), "rb") as lines:
         for line in lines:
-            message = json.loads(line)
-            if "ping" in message:  # answered on this thread: the loop may be busy with an import
-                write({"pong": True})
-            else:
-                take(message)
+            take(json.loads(line))
     os._exit(0)
 
 
@@ -277,7 +273,7 @@ async def _serve(idle: float, out: int) -> NoReturn:
     def take(line: dict[str, Any]) -> None:
         loop.call_soon_threadsafe(requests.take, line)
 
-    for run, arguments in ((_read, (take, lines.put)), (_print, (lines, out))):
+    for run, arguments in ((_read, (take,)), (_print, (lines, out))):
         threading.Thread(target=run, args=arguments, daemon=True).start()
     lines.put({"up": os.getpid()})
     await requests.end_when_idle()
