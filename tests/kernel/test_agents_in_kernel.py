@@ -667,16 +667,6 @@ def test_a_cell_of_markdown_is_refused_because_it_would_be_rendered_unasked(agen
     assert not [each for each in opened if "agents" in each["content"]["target_name"]]
 
 
-def test_more_than_five_cells_in_a_minute_are_refused(agent, lab, panel):
-    lab.run(f"{DOOR}._added.clear()")
-    texts = [agent.refused("add_cell", source="a\u202eb") for _ in range(6)]
-    assert all("hidden characters" in each for each in texts[:5])
-    assert "5 cells to this notebook within a minute" in texts[5]
-    lab.run(f"{DOOR}._added[:] = [each - 60 for each in {DOOR}._added]")
-    assert "hidden characters" in agent.refused("add_cell", source="a\u202eb")
-    lab.run(f"{DOOR}._added.clear()")
-
-
 def test_the_page_is_told_while_a_block_waits(agent, lab, panel):
     before = len(lab.messages)
     call = agent.begin("run_code", code="p = 1")
@@ -756,21 +746,6 @@ def test_it_is_said_once_that_an_agent_has_connected(lab, panel, make_agent):
     )
     said = [each for each in panel.texts() if each.startswith("Newcomer, an agent")]
     assert len(said) == 1
-
-
-def test_after_twenty_names_one_line_says_that_there_are_more(lab, panel):
-    lab.run(f"{DOOR}._known.clear()")
-    for number in range(23):
-        content = {"kind": "stop", "call": f"{number}", "pid": os.getpid(), "agent": f"A{number}"}
-        lab.control("lmc_agent_request", content)
-    lab.run(f"{DOOR}._panel().note('that was all')")
-    panel.until(lambda: any("that was all" in each for each in panel.texts()), "the last line")
-    said = [each.partition(",")[0] for each in panel.texts() if "agent outside this" in each]
-    assert {f"A{number}" for number in range(20)} <= set(said)
-    assert not {"A20", "A21", "A22"} & set(said)
-    many = [each for each in panel.texts() if each.startswith("More than 20 agents")]
-    assert len(many) == 1
-    lab.run(f"{DOOR}._known.clear()")
 
 
 def test_the_name_of_an_agent_is_short_and_its_hidden_characters_are_marked(lab, panel, make_agent):

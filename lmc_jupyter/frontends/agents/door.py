@@ -43,10 +43,6 @@ MAX_WAIT = 3_600.0
 """Seconds that a block may wait for the person."""
 QUIET_SECONDS = 60.0
 """"Run all" holds until an agent has been quiet so long."""
-MAX_NAMES = 20
-"""Agents of which the panel says by name that they have connected."""
-MAX_CELLS = 5
-"""Cells that all agents add in a minute; more are refused."""
 _LOOK_SECONDS = 1.0
 _TURN_SECONDS = 0.05
 SHUT = (
@@ -73,7 +69,6 @@ class Door:
         self._calls: dict[tuple[str, str], _Call] = {}
         self._line: list[_Call] = []  # blocks, in the order in which they came
         self._known: set[str] = set()
-        self._added: list[float] = []  # when cells were added in the last minute
         self._all: dict[tuple[str, str], float] = {}  # of each agent: until when all of its runs
         self._unsubscribe = self._session.history.subscribe(self._hear)
 
@@ -172,23 +167,10 @@ class Door:
             case "cells":
                 return reading.cells(session, call.text("cells"))
             case "add":
-                return self._add(call)
+                page = Page(self._kernel, self._magics.stage.mailbox)
+                return page.add(call.agent, call.text("source"), call.text("type") or "code")
             case kind:
                 raise SessionError(f"there is no request {kind!r:.60}")
-
-    def _add(self, call: _Call) -> Result:
-        """Have a cell added, where there were few in the last minute."""
-        now = time.monotonic()
-        with self._lock:
-            self._added = [each for each in self._added if now - each < 60]
-            if len(self._added) >= MAX_CELLS:
-                raise SessionError(
-                    f"agents have added {MAX_CELLS} cells to this notebook within a minute, which "
-                    "is the limit: try again later"
-                )
-            self._added.append(now)
-        page = Page(self._kernel, self._magics.stage.mailbox)
-        return page.add(call.agent, call.text("source"), call.text("type") or "code")
 
     def _is_shut(self) -> bool:
         return self._session.options.agents == "off"
@@ -198,20 +180,15 @@ class Door:
             raise SessionError(SHUT)
 
     def _announce(self, agent: str) -> None:
-        """Say once in the panel that this agent is here; of very many, that there are many."""
+        """Say once in the panel that this agent is here."""
         with self._lock:
-            is_new = agent not in self._known and len(self._known) <= MAX_NAMES
-            if is_new:
-                self._known.add(agent)
-            is_many = len(self._known) > MAX_NAMES
+            is_new = agent not in self._known
+            self._known.add(agent)
         if is_new:
-            who = (
-                f"More than {MAX_NAMES} agents outside this notebook have connected, and no more "
-                "are named here."
-                if is_many
-                else f"{agent}, an agent outside this notebook, has connected."
+            self._panel().note(
+                f"{agent}, an agent outside this notebook, has connected. "
+                '`%config LMC.agents = "off"` shuts the door.'
             )
-            self._panel().note(f'{who} `%config LMC.agents = "off"` shuts the door.')
 
     def _panel(self) -> ChatPanel:
         from lmc_jupyter.frontends.panel.panel import the_panel  # anywidget: at the first request
