@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.agent import Model, Reply, respond
 from lmc_jupyter.computer import Computer, as_computer, default_computer
-from lmc_jupyter.computer.lookups import one_look
 from lmc_jupyter.computer.tools import guards
 from lmc_jupyter.context.cells import CellChoice
 from lmc_jupyter.context.readable import Readable
@@ -195,7 +194,6 @@ class Session(WithOptions):
         """Change some of `options`; all of them are changed, or none. See `Rules.configure`."""
         self._rules.configure(changes)
 
-    @one_look
     def _uses(self, language: str, code: str) -> Collection[str]:
         uses, words = self.computer.uses(language, code), self.computer.words()
         others = {canonical(word) for name in uses for word in words.get(name, ())}

@@ -1066,8 +1066,7 @@ def test_two_threads_that_use_the_computer_first_use_the_same(
 
 def test_a_ctrl_c_at_any_call_leaves_the_session_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter looks for a signal where a function begins."""
-    monkeypatch.setattr(lookups, "_UNSURE_NS", 0)
-
+    monkeypatch.setattr(lookups, "SECONDS", 3600.0)
     package = str(Path(inspect.getfile(Session)).parent)
 
     def calls(act: Callable[[], Any], at: int = 0) -> list[Any]:

@@ -22,7 +22,7 @@ from lmc_jupyter.computer.language import (
     check_language,
     words_of,
 )
-from lmc_jupyter.computer.lookups import machine_state, one_look
+from lmc_jupyter.computer.lookups import results
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.content.code_names import loop_variables
 from lmc_jupyter.content.effect import Effect
@@ -124,17 +124,15 @@ class Computer:
         for language in list(self._languages.values()):
             self._lend(language)
 
-    @one_look
     def availability(self) -> dict[str, Availability]:
         """Name -> whether it can run here, and how, in the order of `languages`."""
         return {name: availability_of(language) for name, language in self.languages.items()}
 
-    @one_look
     def words(self) -> dict[str, tuple[str, ...]]:
         """Name -> the other words that mean it, of the languages that can run here; each is asked
-        again when a program, package or kernel may have come or gone, and before its code runs.
+        again after some seconds, and before its code runs.
         """
-        state, known = machine_state(), self._words_of_state
+        state, known = results(), self._words_of_state
         if known is None or known[0] is not state:
             words = {
                 name: tuple(dict.fromkeys((*language.aliases, *LANGUAGES.get(name, ()))))
@@ -318,7 +316,6 @@ class Computer:
         word = language.strip().lower()
         return self._words.get(word) or self._words.get(canonical(word))
 
-    @one_look
     def _find(self, language: str) -> Language:
         name = self._name_of(language)
         if name is None or name in self._gives_way:

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.computer import Computer
-from lmc_jupyter.computer.lookups import one_look
 from lmc_jupyter.content.cell import Cell
 from lmc_jupyter.context import parts
 from lmc_jupyter.context.cells import LOOK_BACK, CellChoice, only_in_loops
@@ -129,7 +128,6 @@ class Prompt:
         text = self._computer().value(name)
         return None if text is None else self.redact(text)
 
-    @one_look
     def brief(self, *others: str) -> Brief:
         """All text beside the conversation; `others` stand below the parts of the context."""
         words = self._computer().words()
@@ -144,7 +142,6 @@ class Prompt:
             self.exchanges,
         )
 
-    @one_look
     def list_parts(self, *others: str) -> list[parts.Part]:
         """The parts of `brief`, as they are listed for the person: every request has them."""
         names = self._choice().describe_names(self._names(), self.exchanges)

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from lmc_jupyter.computer import Computer
+from lmc_jupyter.computer import Computer, lookups
 from lmc_jupyter.computer.installed import GROUP, InstalledLanguages
 from lmc_jupyter.errors import UnknownLanguageError
 from lmc_jupyter.lmc import Chunk
@@ -98,7 +98,8 @@ def test_a_kernel_whose_name_means_another_language_takes_no_word_from_it(kernel
     assert computer.uses("rb", "1") == {"ruby"}
 
 
-def test_a_kernel_that_is_installed_meanwhile_is_found(kernelspecs):
+def test_a_kernel_that_is_installed_meanwhile_is_found(kernelspecs, monkeypatch):
+    monkeypatch.setattr(lookups, "SECONDS", 0.0)
     computer = Computer(search=InstalledLanguages())
     with pytest.raises(UnknownLanguageError):
         computer.uses("julia", "1")

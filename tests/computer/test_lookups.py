@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+import importlib
 import sys
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
@@ -29,10 +27,29 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+class Clock:
+    """The time that lookups go by."""
+
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def pass_by(self) -> None:
+        """The results hold no more."""
+        self.now += lookups.SECONDS
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(lookups, "time", clock)
+    return clock
+
+
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The programs that were really looked for; what has just been changed counts as settled."""
-    monkeypatch.setattr(lookups, "_UNSURE_NS", 0)
+    """The programs that were really looked for."""
     names: list[str] = []
     which = lookups.shutil.which
 
@@ -55,7 +72,7 @@ class Model:
         yield Chunk("assistant", "message", content="I do.")
 
 
-@pytest.mark.usefixtures("path")
+@pytest.mark.usefixtures("path", "clock")
 def test_a_second_question_looks_for_no_program(looked: list[str]) -> None:
     computer = Computer(*(make() for make in TABLE.values()))
     session = Session(model=Model(), computer=computer, keep=False)
@@ -67,25 +84,20 @@ def test_a_second_question_looks_for_no_program(looked: list[str]) -> None:
     assert looked == []
 
 
-def test_what_was_not_there_is_found_when_it_comes(path: Path, looked: list[str]) -> None:
+def test_what_came_or_went_is_seen_some_seconds_later(
+    path: Path, looked: list[str], clock: Clock
+) -> None:
     assert lookups.which("newcomer") is lookups.which("newcomer") is None
-    os.utime(path, ns=(1, 1))
     program(path / "newcomer")
+    clock.pass_by()
     assert lookups.which("newcomer") == str(path / "newcomer")
-    os.utime(path, ns=(1, 1))
     (path / "newcomer").unlink()
+    clock.pass_by()
     assert lookups.which("newcomer") is None
     assert looked == ["newcomer"] * 3
 
 
-def test_a_change_in_the_same_tick_of_the_clock_is_seen(path: Path) -> None:
-    for _ in range(200):
-        assert lookups.which("newcomer") is None
-        program(path / "newcomer")
-        assert lookups.which("newcomer") == str(path / "newcomer")
-        (path / "newcomer").unlink()
-
-
+@pytest.mark.usefixtures("clock")
 def test_another_path_is_looked_through_anew(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked: list[str]
 ) -> None:
@@ -97,69 +109,24 @@ def test_another_path_is_looked_through_anew(
 
 
 def test_a_package_that_is_installed_meanwhile_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     assert not lookups.has_package("lmc_newcomer")
     (tmp_path / "lmc_newcomer.py").touch()
+    importlib.invalidate_caches()
+    clock.pass_by()
     assert lookups.has_package("lmc_newcomer")
 
 
-def test_a_program_that_is_gone_is_said_before_its_code_runs(path: Path, looked: list[str]) -> None:
+def test_a_program_that_is_gone_is_said_before_its_code_runs(path: Path, clock: Clock) -> None:
     program(path / "newcomer")
     computer = Computer(OneShot("new", ["newcomer"]))
     assert "new" in computer.words()
-    os.utime(path, ns=(1, 1))
     (path / "newcomer").unlink()
+    clock.pass_by()
     with pytest.raises(Exception, match="there is no newcomer on the PATH"):
         computer.run("new", "1")
-
-
-@pytest.mark.usefixtures("looked")
-def test_a_ctrl_c_at_any_call_of_a_look_leaves_nothing_old(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    computer = Computer(*(make() for make in TABLE.values()))
-    calls = at = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> None:
-        nonlocal calls
-        calls += event == "call" and frame.f_code.co_filename == lookups.__file__
-        if calls == at:
-            raise KeyboardInterrupt
-
-    def words(where: int) -> int:
-        nonlocal calls, at
-        calls, at = 0, where
-        sys.settrace(trace)
-        try:
-            with contextlib.suppress(KeyboardInterrupt):
-                computer.words()
-        finally:
-            sys.settrace(None)
-        return calls
-
-    for where in range(1, words(-1) + 1):
-        monkeypatch.setenv("LMC_CHANGES", str(where))  # so that it looks anew
-        assert words(where) == where
-        program(path / "ruby")
-        os.utime(path, ns=(where, where))
-        assert "ruby" in computer.words(), f"after a Ctrl-C at call {where}"
-        (path / "ruby").unlink()
-        os.utime(path, ns=(where, 10**9 + where))
-        assert "ruby" not in computer.words()
-
-
-@pytest.mark.usefixtures("path")
-def test_a_change_where_packages_are_makes_no_program_be_looked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked: list[str]
-) -> None:
-    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    assert lookups.which("newcomer") is None
-    (tmp_path / "notebook.ipynb").touch()
-    os.utime(tmp_path, ns=(1, 1))
-    assert lookups.which("newcomer") is None
-    assert looked == ["newcomer"]
 
 
 class Counting:
@@ -181,15 +148,12 @@ class Counting:
         """There is nothing to end."""
 
 
-@pytest.mark.usefixtures("looked")
-def test_a_language_is_asked_again_when_a_program_may_have_come_and_before_it_runs(
-    path: Path,
-) -> None:
+def test_a_language_is_asked_again_some_seconds_later_and_before_it_runs(clock: Clock) -> None:
     language = Counting()
     computer = Computer(language)
     assert computer.words() == computer.words() == {"counting": ()}
     assert language.count == 1
-    program(path / "new")
+    clock.pass_by()
     computer.words()
     assert language.count == 2
     list(computer.run("counting", "1"))

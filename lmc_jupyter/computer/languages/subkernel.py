@@ -47,7 +47,7 @@ _PLAIN_TAGS = frozenset(
 # Which kernels there are --------------------------------------------------------------------------
 
 
-@remember("kernels")
+@remember
 def kernelspecs() -> Mapping[str, str]:
     """Language (its one name, see `canonical`) -> the kernelspec that runs it.
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from stopping import stopped_after
 
-from lmc_jupyter.computer import Computer
+from lmc_jupyter.computer import Computer, lookups
 from lmc_jupyter.computer.languages.oneshot import TABLE, OneShot, one_shots
 from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.errors import ComputerError
@@ -311,6 +311,7 @@ def test_a_language_that_is_not_there_says_what_is_missing(monkeypatch, tmp_path
 
 
 def test_a_program_that_comes_later_is_found(monkeypatch, tmp_path):
+    monkeypatch.setattr(lookups, "SECONDS", 0.0)
     monkeypatch.setenv("PATH", str(tmp_path))
     language = OneShot("late", ["nope|late", "{file}"], ".txt")
     assert not language.availability()
