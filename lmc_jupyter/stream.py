@@ -86,6 +86,13 @@ class Assembler:
         ProtocolError
             When the chunk opens a message inside another, or belongs to none.
         """
+        message = self.take(chunk)
+        if message is not None and self._first is not None:
+            self.flush()
+        return message
+
+    def take(self, chunk: Chunk) -> Message | None:
+        """As `feed`; but a message that is whole stays open until `flush`."""
         if chunk.type == "confirmation":
             return None
         if chunk.start:
@@ -105,7 +112,7 @@ class Assembler:
             self.active_line = chunk.content
         elif chunk.content:
             self._parts.append(chunk.content)
-        return self.flush() if chunk.end else None
+        return self.so_far() if chunk.end else None
 
     def flush(self) -> Message | None:
         """What there is of the open message, if one is open: a stopped reply is kept so far."""

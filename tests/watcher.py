@@ -14,13 +14,8 @@ from lmc_jupyter.lmc import Chunk
 class Watcher:
     """Hears of every turn of a session, however it was asked. Override what you want to hear."""
 
-    _heard: Event | None = None
-
     def __call__(self, event: Event) -> None:
-        """Call the method of this event, once, even where a Ctrl-C broke it off."""
-        if event is self._heard:
-            return
-        self._heard = event
+        """Call the method of this event."""
         match event:
             case events.Asked():
                 self.asked()

@@ -1,14 +1,11 @@
 """The messages of a conversation, and the one place where they change.
 
-One rule: a change is an event before it is anything else. The event is committed by one append to
-a queue; then it is applied to the messages, and told to every reader in order. Whatever breaks
-that off (a Ctrl-C comes between any two steps) is done again before anybody reads or changes the
-messages next, so that no reader misses a change.
+One rule: a change is an event before it is anything else. It is applied to the messages, then told
+to every reader in order. A Ctrl-C comes between two events, never inside one (`delay_interrupt`).
 """
 
 from __future__ import annotations
 
-import itertools
 import threading
 import warnings
 from collections import deque
@@ -28,6 +25,7 @@ from lmc_jupyter.conversation.events import (
     Stopping,
 )
 from lmc_jupyter.conversation.records import is_empty_result, place, with_keys
+from lmc_jupyter.interrupts import delay_interrupt
 from lmc_jupyter.lmc import PARTIAL, Chunk, Message, distinct
 from lmc_jupyter.stream import Assembler
 
@@ -46,21 +44,16 @@ class History(Sequence[Message]):
         self._messages = messages if isinstance(messages, list) else list(messages)
         self._assembler = Assembler()
         self._whole: Message | None = None  # what is written, while it becomes a message
-        self._numbers = itertools.count(1)
-        self._pending: deque[tuple[int, Event]] = deque()
-        self._readers: tuple[_Reader, ...] = ()
-        self._last_event: Event | None = None  # the last event that all readers know
-        self._last_number = 0  # the number of the last event that the messages hold
-        self._state = threading.RLock()  # of the queue and the messages; locked for a moment
-        self._telling = threading.Lock()  # locked while readers are told, which may take a while
-        self._teller = 0  # the thread that holds it
+        self._untold: deque[Event] = deque()  # what has happened; the readers hear of it in order
+        self._readers: tuple[Hear, ...] = ()
+        self._telling = threading.RLock()
+        self._tells = False  # whether readers are told now: on the thread that holds the lock
         self.revision = 0
         """Grows with each event that changes the messages."""
 
     # Reading --------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        self._apply()
         return len(self._messages)
 
     @overload
@@ -68,11 +61,9 @@ class History(Sequence[Message]):
     @overload
     def __getitem__(self, index: slice) -> list[Message]: ...
     def __getitem__(self, index: int | slice) -> Message | list[Message]:
-        self._apply()
         return self._messages[index]
 
     def __iter__(self) -> Iterator[Message]:
-        self._apply()
         return iter(self._messages)  # a Sequence's own asks for each message by its place
 
     def __eq__(self, other: object) -> bool:
@@ -83,8 +74,7 @@ class History(Sequence[Message]):
     @property
     def last(self) -> Message | None:
         """The last whole message; None where there is none."""
-        self._apply()
-        return self._messages[-1] if self._messages else None
+        return next(iter(self._messages[-1:]), None)
 
     @property
     def open(self) -> Chunk | None:
@@ -127,35 +117,25 @@ class History(Sequence[Message]):
         ProtocolError
             When the chunk opens a message inside another, or belongs to none.
         """
-        first = self._assembler.open
-        if (
-            chunk.end
-            and first is not None
-            and chunk == replace(first, content=None, start=False, end=True)
-        ):
-            message = self._close()
-        elif (message := self._assembler.feed(chunk)) is not None:  # one without such an end
-            message = self._add(message.stamped())
-        self.tell(Grown(chunk))  # behind it: who is shown the end may count on the whole
-        return message
+        with delay_interrupt():
+            message = self._assembler.take(chunk)
+            if message is not None:
+                message = self._close(message.stamped())
+            self.tell(Grown(chunk))  # behind it: who is shown the end may count on the whole
+            return message
 
     def flush(self) -> None:
         """Keep what has come of the message that is being written, marked as partial."""
-        if self._whole is None:
+        with delay_interrupt():
             message = self._assembler.so_far()
-            if message is None or message.content == "":
-                self._assembler.flush()
-                return
-            self._whole = message.marked(**{PARTIAL: True}).stamped()
-        self._close()
+            if message is not None and message.content != "":
+                self._close(message.marked(**{PARTIAL: True}).stamped())
+            self._assembler.flush()
 
-    def _close(self) -> Message | None:
-        """The message that is being written is whole; what a Ctrl-C broke off is done again."""
-        if self._whole is None and (message := self._assembler.so_far()) is not None:
-            self._whole = message.stamped()
-        whole, last = self._whole, self.last
-        assert whole is not None, "no message is open"
-        result = whole if last is not None and last.id == whole.id else self._add(whole)
+    def _close(self, message: Message) -> Message | None:
+        """The message that is being written is whole."""
+        self._whole = message
+        result = self._add(message)
         self._assembler.flush()
         self._whole = None
         return result
@@ -211,117 +191,74 @@ class History(Sequence[Message]):
         """Let a reader hear of every event from now on, in order; call the value to end it.
 
         It is told on the thread that makes the change, and must not block. One that fails is
-        dropped with a warning, and the conversation goes on. An event that a Ctrl-C broke off is
-        told again: the very same object.
+        dropped with a warning, and the conversation goes on.
         """
-        reader = _Reader(hear)
-        self._readers = (*self._readers, reader)
-        return lambda: self._drop(reader)
+        self._readers = (*self._readers, hear)
+        return lambda: self._drop(hear)
 
     def tell(self, *events: Event) -> None:
         """Something has happened: apply it to the messages, and tell every reader.
 
-        Of several events all have happened, or none.
-
-        A Ctrl-C comes out of it when all have been told. Who has to be sure tells the same event
-        again: it happens once.
+        Of several events all have happened, or none. A Ctrl-C comes out of it when all are told.
         """
-        if self._telling.locked() and self._teller == threading.get_ident():
-            self._commit(events)  # a reader tells something while it is told: that comes next
-            return
-        with self._telling:
-            self._teller = threading.get_ident()
-            self._tell_readers()  # what a Ctrl-C broke off
-            self._commit(events)
-            self._tell_readers()
-            self._teller = 0  # else this thread's next event might be taken for a reader's
+        with delay_interrupt(), self._telling:
+            self._apply(events)
+            self._untold.extend(events)
+            if self._tells:
+                return  # a reader tells something while it is told: that comes next
+            self._tells = True
+            try:
+                while self._untold:
+                    event = self._untold.popleft()
+                    for hear in self._readers:
+                        self._let_hear(hear, event)
+            finally:
+                self._tells = False
 
     @property
     def more(self) -> bool:
         """Whether other events have happened that come right behind the one that is told now."""
-        return len(self._pending) > 1
+        return bool(self._untold)
 
     def tell_now(self, event: Stopping | Saved) -> None:
         """Tell every reader at once, on any thread, beside the order of the events."""
-        for reader in self._readers:
-            self._hear(reader, event)
+        with delay_interrupt():
+            for hear in self._readers:
+                self._let_hear(hear, event)
 
-    def _commit(self, events: tuple[Event, ...]) -> None:
-        with self._state:
-            last = events[-1]
-            if (
-                not (self._pending and self._pending[-1][1] is last)
-                and self._last_event is not last
-            ):
-                entries = [(next(self._numbers), event) for event in events]
-                self._pending.extend(entries)  # in one step: from here on they have happened
-        self._apply()
+    def _apply(self, events: tuple[Event, ...]) -> None:
+        """Change the messages in one step: who reads them on another thread sees all, or none."""
+        messages = self._messages if len(events) == 1 else self._messages[:]
+        for event in events:
+            match event:
+                case Appended(at, message):
+                    messages[at:] = [message]
+                case Rewritten(at, message) | Marked(at, message):
+                    messages[at] = message
+                case Cut(length):
+                    del messages[length:]
+                case Replaced(conversation):
+                    messages[:] = conversation.messages
+                case _:
+                    continue
+            self.revision += 1
+        if messages is not self._messages:
+            self._messages[:] = messages
 
-    def _apply(self) -> None:
-        """Bring the messages to where the events are; each may be applied twice."""
-        if not self._pending:
-            return
-        with self._state:
-            for number, event in self._pending:
-                if number > self._last_number:
-                    self._change(event)
-                    self._last_number = number
-
-    def _change(self, event: Event) -> None:
-        match event:
-            case Appended(at, message):
-                self._messages[at:] = [message]
-            case Rewritten(at, message) | Marked(at, message):
-                self._messages[at] = message
-            case Cut(length):
-                del self._messages[length:]
-            case Replaced(conversation):
-                self._messages[:] = conversation.messages
-            case _:
-                return
-        self.revision += 1
-
-    def _tell_readers(self) -> None:
-        interrupt: KeyboardInterrupt | None = None
-        while self._pending:
-            number, event = self._pending[0]
-            for reader in self._readers:
-                if reader.number < number:
-                    try:  # in one statement: it has heard of it, or it has not
-                        reader.number = self._hear(reader, event, number)
-                    except KeyboardInterrupt as error:
-                        interrupt = error
-            if interrupt is not None and any(each.number < number for each in self._readers):
-                break  # it is told again with the next event
-            self._last_event = event
-            with self._state:
-                self._pending.popleft()
-        if interrupt is not None:
-            raise interrupt
-
-    def _hear(self, reader: _Reader, event: Event, number: int = 0) -> int:
-        """Tell one reader; returns the number of the event, once it has heard of it."""
+    def _let_hear(self, hear: Hear, event: Event) -> None:
         try:
-            reader.hear(event)
+            hear(event)
         except Exception as error:  # noqa: BLE001 - the border to code of others
-            self._drop(reader)
+            self._drop(hear)
             warnings.warn(
-                f"{_name(reader.hear)} stopped watching, because it failed at "
+                f"{_name(hear)} stopped watching, because it failed at "
                 f"{type(event).__name__}: {type(error).__name__}: {error}",
                 RuntimeWarning,
                 stacklevel=2,
             )
-        return number
 
-    def _drop(self, reader: _Reader) -> None:
-        self._readers = tuple(each for each in self._readers if each is not reader)
-
-
-class _Reader:
-    """Who hears of events, and the number of the last event that was told."""
-
-    def __init__(self, hear: Hear) -> None:
-        self.hear, self.number = hear, 0
+    def _drop(self, hear: Hear) -> None:
+        self._readers = tuple(each for each in self._readers if each is not hear)
 
 
 def _name(hear: Hear) -> str:

@@ -15,6 +15,7 @@ from lmc_jupyter.conversation.events import Appended, Cut, Event, Marked, Replac
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.formats.foreign import read_messages
+from lmc_jupyter.interrupts import delay_interrupt
 from lmc_jupyter.lmc import Message
 
 Dict = dict[str, Any]
@@ -22,11 +23,7 @@ Dict = dict[str, Any]
 
 
 class MessageList:
-    """The list, and which of its dicts are messages of the history.
-
-    A dict is made before it stands in the list, and forgotten after it has left it: so a Ctrl-C
-    between any two lines leaves no dict that might be taken for the app's own.
-    """
+    """The list, and which of its dicts are messages of the history."""
 
     def __init__(self, history: History) -> None:
         self.list: list[Dict] = []
@@ -34,13 +31,11 @@ class MessageList:
         self._pairs: list[tuple[Dict, Message]] = []  # for each message its dict
         self._growing: Dict | None = None  # the message that is being written
         self._lock = threading.RLock()  # nobody waits for the history while holding it
-        self._changes = False  # a Ctrl-C may leave it so
-        self._catch_up()
+        self._take_all()
         history.subscribe(self._hear)
 
     def _hear(self, event: Event) -> None:
         with self._lock:
-            self._begin()
             match event:
                 case Appended(at, message) if at == len(self._pairs):
                     self._append(message)
@@ -53,34 +48,17 @@ class MessageList:
                     for message in conversation.messages:
                         self._append(message)
                 case _:
-                    """It changes no message, or is told again."""
-            self._changes = False
+                    """It changes no message, or is here already."""
 
     def grow(self) -> None:
         """Show what has come of the message that is being written."""
-        with self._lock:
-            self._begin()
-            last = self._pairs[-1][1] if self._pairs else None
-            if len(self._pairs) != len(self._history) or last is not self._history.last:
-                self._catch_up()
+        with delay_interrupt(), self._lock:
             message = self._history.growing_message()
             if message is not None and message.content:
                 self._grow(message)
-            self._changes = False
 
-    def _begin(self) -> None:
-        """Begin a change; what a Ctrl-C has left of the last one is mended first."""
-        if self._changes:
-            self._cut(max(0, len(self._pairs) - 1))  # the last may be missing in the list
-            self._catch_up()
-        self._changes = True
-
-    def _catch_up(self) -> None:
-        """Take what is not yet told: a Ctrl-C broke it off, or another thread begins to tell it."""
-        pairs = zip(self._pairs, self._history, strict=False)
-        same = next((at for at, (pair, each) in enumerate(pairs) if pair[1] is not each), None)
-        self._cut(len(self._history) if same is None else same)
-        for message in self._history[len(self._pairs) :]:
+    def _take_all(self) -> None:
+        for message in self._history:
             self._append(message)
 
     def _grow(self, message: Message) -> None:
@@ -169,10 +147,10 @@ class MessageList:
 
     def begin(self) -> None:
         """Show the conversation as it is: nothing of what the app did counts any more."""
-        with self._lock:
+        with delay_interrupt(), self._lock:
             self._cut(0)
             self.list.clear()
-            self._catch_up()
+            self._take_all()
 
     def read_edit(self) -> str | None:
         """What the app has made of the last message, which is code that waits; None: nothing."""

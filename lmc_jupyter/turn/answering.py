@@ -18,6 +18,7 @@ from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.gate import Decision, Gate, Runner
+from lmc_jupyter.interrupts import delay_interrupt
 from lmc_jupyter.keys.output import redact_output
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Stoppable
@@ -50,6 +51,7 @@ class Answers:
         self._spending, self._changes = spending, changes
         self._busy, self._stop = threading.Lock(), threading.Event()
         self._model: Model | None = None  # while it answers
+        self._turn: Turn | None = None  # whose answer is being given
         self._begins = 0  # where the messages of the last turn begin
 
     @property
@@ -148,15 +150,9 @@ class Answers:
         """
         reply: Reply | None = None
         error: BaseException | None = None
-        tell = self._history.tell
-        blocks = Blocks(self._gate, tell, self._changes)
-        if not self._busy.acquire(blocking=False):
-            raise SessionError("an answer is still in progress: stop it first")
-        try:  # at once: a Ctrl-C in between would leave it taken
-            self.turns.append(turn)
-            self._begins = max(0, len(self._history) - max(1, len(turn.said)))
-            self._spending.begin_turn()
-            tell(Began(turn))
+        blocks = Blocks(self._gate, self._history.tell, self._changes)
+        try:
+            self._start(turn)
             reply = begin(turn)
             yield from self._drive(reply, blocks, turn)
         except Stopped:
@@ -174,25 +170,41 @@ class Answers:
             try:
                 if reply is not None:
                     reply.close()
-            finally:  # a second Ctrl-C may end the closing
+            finally:
                 try:
-                    self._model = None
-                    turn.end()
-                    for old in self.turns[:-KEPT_TURNS]:
-                        for request in old.requests:
-                            request.drop_body()
-                    blocks.end()
-                finally:  # or a third one this
-                    event = Ended(turn, error)
-                    try:
-                        if self._stop.is_set():
-                            tell(Acted({"action": "stop"}))
-                        tell(event)
-                    except KeyboardInterrupt:
-                        tell(event)
-                        raise
-                    finally:
-                        self._busy.release()
+                    self._end(turn, blocks, error)
+                except KeyboardInterrupt:  # it came before the end, or behind it
+                    self._end(turn, blocks, error)
+                    raise
+
+    def _start(self, turn: Turn) -> None:
+        with delay_interrupt():
+            if not self._busy.acquire(blocking=False):
+                raise SessionError("an answer is still in progress: stop it first")
+            self._turn = turn
+            self.turns.append(turn)
+            self._begins = max(0, len(self._history) - max(1, len(turn.said)))
+            self._spending.begin_turn()
+            self._history.tell(Began(turn))
+
+    def _end(self, turn: Turn, blocks: Blocks, error: BaseException | None) -> None:
+        """End this turn, once."""
+        with delay_interrupt():
+            if self._turn is not turn:
+                return
+            try:
+                self._model = None
+                turn.end()
+                for old in self.turns[:-KEPT_TURNS]:
+                    for request in old.requests:
+                        request.drop_body()
+                blocks.end()
+            finally:
+                if self._stop.is_set():
+                    self._history.tell(Acted({"action": "stop"}))
+                self._history.tell(Ended(turn, error))
+                self._turn = None
+                self._busy.release()
 
     def _drive(self, reply: Reply, blocks: Blocks, turn: Turn) -> Reply:
         answer: Decision | None = None

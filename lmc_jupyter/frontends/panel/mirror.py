@@ -47,8 +47,6 @@ class Mirror:
         self._input: dict[str, Any] | None = None
         self._state, self._note = "idle", ""
         self._mine = False  # whether the panel drives the answer that is being given
-        self._followed: events.Event | None = None  # the last one
-        self._broken = False  # whether it was broken off
         self._turn: Turn | None = None
         self._awaited: Callable[[str], bool] | None = None  # while the panel drives an answer
         self._configured = settings()
@@ -63,23 +61,13 @@ class Mirror:
                 self._turn, self._state = session.turns[-1], "thinking"
 
     def __call__(self, event: events.Event) -> None:
-        """Follow an event; where a Ctrl-C broke off the one before, all is shown anew first."""
+        """Follow an event."""
         if isinstance(event, events.Stopping):  # beside the order, on any thread, as the next
             return
         if isinstance(event, events.Saved):
             self._configure()
             return
-        if event is self._followed:
-            return  # it is told again, because a Ctrl-C came right after it
-        if self._broken:  # what of the event is shown already stays
-            with self._batch.lock:
-                self._replace(self._session.messages)
-                for turn in self._session.turns:
-                    self._send_turn(turn)
-        self._broken = True
         self._follow(event)
-        self._followed = event
-        self._broken = False
 
     def close(self) -> None:
         """Watch no longer."""

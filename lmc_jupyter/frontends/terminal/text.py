@@ -49,7 +49,6 @@ class TextView:
         history: History | None = None,
     ) -> None:
         self._session, self._out, self._ask = session, out, ask
-        self._last_event: Event | None = None
         self._is_answer = history is not None  # else what comes before the answer is not of it
         self._open = self._is_shown = False  # a message is being written; and is shown here
         self._code: str | None = None  # the last block, as it was shown
@@ -61,10 +60,7 @@ class TextView:
         self._unwatch = (session.history if history is None else history).subscribe(self)
 
     def __call__(self, event: Event) -> None:
-        """Write what has happened, once, even where a Ctrl-C broke it off."""
-        if event is self._last_event:
-            return
-        self._last_event = event
+        """Write what has happened."""
         match event:
             case events.Began():
                 self._is_answer = True
