@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Generator
 from contextlib import suppress
@@ -782,7 +783,7 @@ OURS = {module.__file__ for module in (agent_module, gate_module, lmc_module, st
 
 
 def interrupted(act: Callable[[], None], points: set[int]) -> int:
-    """Raise KeyboardInterrupt at these traced lines of our core; returns how many lines ran."""
+    """Press Ctrl-C at these traced lines of our core; returns how many lines ran."""
     seen = 0
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
@@ -793,7 +794,7 @@ def interrupted(act: Callable[[], None], points: set[int]) -> int:
         if event == "line":
             seen += 1
             if seen in points:
-                raise KeyboardInterrupt
+                signal.raise_signal(signal.SIGINT)
         return trace
 
     before = sys.gettrace()
@@ -852,7 +853,9 @@ def test_interrupt_at_every_line_leaves_a_valid_list_and_the_next_turn_works() -
         check_after_an_interrupt(messages, ran)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_second_interrupt_while_cleaning_up_is_as_harmless() -> None:
+    """One that falls into a generator which the interpreter itself closes is said, and lost."""
     total = interrupted(turn_with_everything([question()], []), set())
     pairs = [(point, later) for point in range(1, total + 1, 3) for later in (1, 2, 4, 7, 11)]
     for point, later in sample(pairs, 1_000):

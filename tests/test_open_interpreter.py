@@ -12,6 +12,7 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -1709,7 +1710,7 @@ def interrupted(act: Callable[[], Any], at: int) -> bool:
             return None
         seen += event == "line"
         if event == "line" and seen == at:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         return trace
 
     old = sys.gettrace()

@@ -1077,7 +1077,7 @@ def test_a_ctrl_c_at_any_call_leaves_the_session_ready(monkeypatch: pytest.Monke
             if event == "call" and frame.f_code.co_filename.startswith(package):
                 seen.append(frame.f_code)
                 if len(seen) == at:
-                    raise KeyboardInterrupt
+                    signal.raise_signal(signal.SIGINT)
 
         gc.disable()  # what it calls would be counted
         sys.settrace(trace)

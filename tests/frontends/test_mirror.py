@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import signal
 import sys
 from collections.abc import Generator
 from contextlib import suppress
@@ -598,7 +599,7 @@ def test_a_ctrl_c_in_the_midst_of_an_event_leaves_the_panel_in_step():
                 left[0] -= 1
                 if left[0] < 0:
                     sys.settrace(None)
-                    raise KeyboardInterrupt
+                    signal.raise_signal(signal.SIGINT)
             return trace
 
         before = sys.gettrace()
