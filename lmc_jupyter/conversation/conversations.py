@@ -2,10 +2,9 @@
 
 One rule: the files are the truth, and whatever lies in the folder never raises out of `list`.
 
-`index.json` beside them is a cache: an entry whose size and time are not those of its file is made
-anew. Why it is there: the number of messages and the last title are known only at the end of a
-file, and files with figures have megabytes, which a home on a network would send for each list.
-Why not an index that is believed: a person may copy and delete the files.
+The entries of a list stay in memory: one whose size and time are not those of its file is made
+anew. Why: the number of messages and the last title are known only at the end of a file, and files
+with figures have megabytes, which a home on a network would send for each list.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ import platformdirs
 
 from lmc_jupyter.content import shorten
 from lmc_jupyter.conversation import Conversation, journal, records
-from lmc_jupyter.conversation.disk import calls, write_whole
+from lmc_jupyter.conversation.disk import calls
 from lmc_jupyter.conversation.journal import Journal, LockedError
 from lmc_jupyter.errors import SessionError
 
@@ -35,7 +34,6 @@ _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _HALF = re.compile(rf"\.({_ID.pattern})\.jsonl\.\d+")  # see `disk.write_whole`
 _TITLE = 60  # characters
 _AROUND = 60  # characters on each side of what was found
-_CACHE, _CACHE_VERSION = "index.json", 1
 
 
 @dataclass(frozen=True)
@@ -64,13 +62,9 @@ class ConversationEntry:
     held: bool = False
     found: str = ""
 
-    def is_of(self, id_: str) -> bool:
-        """Whether this is an entry of that conversation, with values of the right types."""
-        return self.id == id_ and [*map(type, vars(self).values())] == _TYPES
 
-
-_TYPES = [*map(type, vars(ConversationEntry("", "")).values())]
-"""Of an entry's fields, in their order."""
+_entries: dict[Path, tuple[tuple[int, int], ConversationEntry]] = {}
+"""By the file: ((its size, its time in nanoseconds), its entry)."""
 
 
 class Conversations:
@@ -160,13 +154,15 @@ class Conversations:
             fold.conversation.losses.append(sentence)
         return fold.conversation
 
-    def open(self, id: str) -> tuple[Journal, records.Fold, str]:
+    def open(self, id: str) -> tuple[Journal, records.Fold]:
         """Go on with a conversation, see `Journal.of`.
 
         Raises
         ------
         LockedError
             While another kernel writes it.
+        DamagedError
+            When some of it cannot be read.
         SessionError
             When there is no such conversation, or it cannot be read at all.
         """
@@ -204,7 +200,7 @@ class Conversations:
         title = one_line(title)
         if not title:
             raise SessionError("the title is empty: write what the conversation is about")
-        writer, _, _ = self.open(id)
+        writer, _ = self.open(id)
         try:
             writer.append([{"kind": "title", "title": title}])
             writer.sync()
@@ -250,7 +246,6 @@ class Conversations:
 
     def _all(self) -> builtins.list[ConversationEntry]:
         """All of them, newest first."""
-        cache, new = self._read_cache(), {}
         result: list[tuple[int, ConversationEntry]] = []
         try:
             with os.scandir(self.folder) as scan:
@@ -264,38 +259,21 @@ class Conversations:
             id_, is_one = name.removesuffix(".jsonl"), name.endswith(".jsonl")
             if not is_one or not _ID.fullmatch(id_) or not stat.S_ISREG(status.st_mode):
                 continue
-            key = id_, status.st_size, status.st_mtime_ns
-            entry = cache.get(key)
-            if entry is None:
+            path, sign = self.folder / name, (status.st_size, status.st_mtime_ns)
+            known, entry = _entries.get(path, (None, None))
+            if known != sign:
                 try:
-                    entry = _summary(id_, journal.read_bytes(self.folder / name))
+                    entry = _summary(id_, journal.read_bytes(path))
                 except (OSError, SessionError):
                     continue
             if entry is None:
                 continue
-            new[key] = entry
+            _entries[path] = sign, entry
             when = datetime.fromtimestamp(status.st_mtime, timezone.utc).isoformat()
-            held = f"{id_}.lock" in files and journal.is_locked(self.folder / name)
+            held = f"{id_}.lock" in files and journal.is_locked(path)
             result.append((status.st_mtime_ns, replace(entry, changed=when, held=held)))
-        if new.keys() != cache.keys():
-            rows = {id_: {"sign": sign, **vars(entry)} for (id_, *sign), entry in new.items()}
-            data = {"version": _CACHE_VERSION, "conversations": rows}
-            with suppress(OSError):  # it only saves time
-                write_whole(self.folder / _CACHE, json.dumps(data).encode())
         result.sort(key=lambda each: each[0], reverse=True)
         return [entry for _, entry in result]
-
-    def _read_cache(self) -> dict[tuple[str, int, int], ConversationEntry]:
-        """The entries of the cache by id, size and time of their files; {} for what is no cache."""
-        try:
-            read = json.loads(journal.read_bytes(self.folder / _CACHE))
-            rows = read["conversations"].items() if read["version"] == _CACHE_VERSION else ()
-            entries = {(id_, *row.pop("sign")): ConversationEntry(**row) for id_, row in rows}
-        except (OSError, SessionError, ValueError, RecursionError):
-            return {}  # it is made anew
-        except (TypeError, KeyError, AttributeError):  # somebody else wrote it
-            return {}
-        return {key: entry for key, entry in entries.items() if entry.is_of(key[0])}
 
 
 def default_folder() -> Path:
@@ -351,7 +329,7 @@ def copy_of(title: str) -> str:
     return f"{title} (copy)" if title and not title.endswith("(copy)") else title
 
 
-_KIND = re.compile(rb'\{"n":(\d{1,15}),"kind":"([a-z]+)"(?:,"at":(\d{1,15}))?')
+_KIND = re.compile(rb'\{(?:"n":\d{1,15},)?"kind":"([a-z]+)"(?:,"at":(\d{1,15}))?')
 _QUESTION = re.compile(_KIND.pattern + rb',"message":\{"role":"user","type":"message"')
 
 
@@ -360,11 +338,11 @@ def _scan(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
     its messages: most are never parsed, which takes the longest."""
     head: dict[str, Any] = {}
     messages: list[bytes] = []
-    for number, (body, _) in enumerate(records.lines(data)):
+    for body, _ in records.lines(data):
         start = _KIND.match(body)
-        if start is None or int(start[1]) != number:
+        if start is None:
             break
-        kind, at = start[2], start[3]
+        kind, at = start[1], start[2]
         if kind == b"message":
             messages.append(body)
         elif kind == b"instead" and at is not None and int(at) < len(messages):

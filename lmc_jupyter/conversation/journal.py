@@ -1,19 +1,17 @@
 """The file of one conversation, open for writing.
 
 One rule: a record is never written again. It is one line at the end of the file; when it cannot
-be written whole, the file is truncated to the records before it.
+be written whole, the file is truncated to the records before it. A damaged file is not written.
 
 Beside `<id>.jsonl` may lie `<id>.part`, the unfinished message (it is in the journal when it is
-whole), `<id>.lock`, the lock of the one process that writes, `<id>.bad`, the end of a damaged
-file, and, while the file is made, `.<id>.jsonl.<number>`.
+whole), `<id>.lock`, the lock of the one process that writes, and, while the file is made,
+`.<id>.jsonl.<number>`.
 """
 
 from __future__ import annotations
 
-import _thread
 import os
 import stat
-import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -37,6 +35,10 @@ class LockedError(SessionError):
     """Another process writes this conversation."""
 
 
+class DamagedError(SessionError):
+    """The file has lines that cannot be read: what can be is for a copy."""
+
+
 class Journal:
     """The writer of one conversation's file; `new` makes one, `Journal.of` goes on with one.
 
@@ -49,8 +51,7 @@ class Journal:
         self._descriptor = self._part = -1
         self._size = self._n = 0
         self._unsure = False
-        self._syncing: _Sync | None = None
-        self._sync_size = 0  # bytes
+        self._synced_bytes = 0
         self._piece: tuple[object, int, int] = (
             None,
             0,
@@ -73,12 +74,12 @@ class Journal:
 
         Parameters
         ----------
-        sync : whether to sync the file now; if not, see `begin_sync`
+        sync : whether to sync the file now
         """
         calls.make_folder(folder)
         path = folder / f"{head['id']}.jsonl"
         first = [{"kind": "head", "version": records.VERSION, **head}, *rest]
-        data = b"".join(records.line({"n": n, **each}) for n, each in enumerate(first))
+        data = b"".join(map(records.line, first))
         journal = cls(path, _take_lock(path))
         try:
             write_whole(path, data)
@@ -94,16 +95,17 @@ class Journal:
         return journal
 
     @classmethod
-    def of(cls, path: Path) -> tuple[Journal, records.Fold, str]:
-        """(the writer of an existing file, its content, a sentence on damage or "").
+    def of(cls, path: Path) -> tuple[Journal, records.Fold]:
+        """(the writer of an existing file, its content).
 
-        The unfinished message of a writer that died is added; a damaged end goes to a file of its
-        own.
+        The unfinished message of a writer that died is added; half a line at the end goes.
 
         Raises
         ------
         LockedError
             When another process writes it.
+        DamagedError
+            When it has lines that cannot be read.
         SessionError
             When it is no conversation.
         OSError
@@ -112,11 +114,11 @@ class Journal:
         journal = cls(path, _take_lock(path))
         try:
             journal._descriptor = journal._open_file(path, APPEND & ~os.O_CREAT)
-            fold, note = journal.settle()
+            fold = journal._settle()
         except BaseException:
             journal.close()
             raise
-        return journal, fold, note
+        return journal, fold
 
     @property
     def n(self) -> int:
@@ -128,13 +130,11 @@ class Journal:
         self._check_owner()
         if self._unsure:
             self._cut()
-        data = bytearray()
-        for count, record in enumerate(rest, self._n):
-            data += records.line({"n": count, **record})
+        data = b"".join(map(records.line, rest))
         self._unsure = True
         try:
             for start in range(0, len(data), _CHUNK):
-                write_all(self._descriptor, bytes(data[start : start + _CHUNK]))
+                write_all(self._descriptor, data[start : start + _CHUNK])
         except OSError:
             with suppress(OSError):  # then the next call truncates it first
                 self._cut()
@@ -146,45 +146,18 @@ class Journal:
             False,
         )  # in one statement, which no Ctrl-C cuts in two
 
-    @property
-    def syncing(self) -> bool:
-        """Whether a sync has begun and its end was not waited for yet."""
-        return self._syncing is not None
-
-    def begin_sync(self) -> None:
-        """Begin an fsync of the file, on a thread of its own; `sync` waits for its end.
+    def sync(self) -> None:
+        """Wait until the disk has the whole file.
 
         Raises
         ------
         AlteredError
             When the file is gone, or another program has changed it.
         """
-        self._wait()
         self._check()
-        if self._sync_size < self._size:
-            self._syncing = _Sync(self._descriptor, self._size)
-
-    def sync(self) -> None:
-        """Wait until the disk has the whole file; raises as `begin_sync`."""
-        if self._wait() and self._sync_size == self._size:
-            return
-        self._check()
-        calls.sync(self._descriptor)
-        self._sync_size = self._size
-
-    def _wait(self) -> bool:
-        """Wait for the sync that has begun; return whether there was one."""
-        sync = self._syncing
-        if sync is None:
-            return False
-        self._check_owner()  # a forked process has no such thread
-        try:
-            sync.wait()
-        except Exception:
-            self._syncing = None  # the next sync is another one
-            raise
-        self._sync_size, self._syncing = sync.size, None
-        return True
+        if self._synced_bytes < self._size:
+            calls.sync(self._descriptor)
+            self._synced_bytes = self._size
 
     def _check(self) -> None:
         """Truncate a record that is not whole; an AlteredError if another program has written."""
@@ -195,13 +168,12 @@ class Journal:
         if status.st_nlink == 0 or status.st_size != self._size:
             raise AlteredError(f"{self.path} was changed or removed by another program")
 
-    def settle(self) -> tuple[records.Fold, str]:
-        """Read the file anew, repair its end, add the unfinished message; (content, note)."""
-        self._check_owner()
+    def _settle(self) -> records.Fold:
+        """Read the file, take away half a line at its end, and add the unfinished message."""
         fold, good, tail = read(self.path)
-        if tail:
-            self._put_aside(tail)
-        self._n, self._size, self._unsure = fold.n, good, False
+        if b"\n" in tail:
+            raise DamagedError("the file of this conversation is damaged: work on a copy of it")
+        self._n, self._size, self._unsure = fold.n, good, bool(tail)
         if tail:
             self._cut()
         part = read_part(self.path, fold)
@@ -213,7 +185,7 @@ class Journal:
             self.append([{**kind, "message": part.to_dict()}])
         with suppress(FileNotFoundError):
             calls.unlink(_beside(self.path, ".part"))
-        return fold, describe_damage(fold, tail)
+        return fold
 
     # The message that is being written ------------------------------------------------------------
 
@@ -252,8 +224,6 @@ class Journal:
 
     def close(self) -> None:
         """Close it; then another process may write it."""
-        with suppress(OSError):  # a caller that closes without a sync did not want one
-            self._wait()
         self._end()
         self._descriptor = self._part = -1
 
@@ -273,14 +243,6 @@ class Journal:
         calls.truncate(self._descriptor, self._size)
         self._unsure = False
 
-    def _put_aside(self, tail: bytes) -> None:
-        bad = calls.open(_beside(self.path, ".bad"), APPEND, 0o600)
-        try:
-            write_all(bad, tail)
-            calls.sync(bad)
-        finally:
-            calls.close(bad)
-
     def _check_owner(self) -> None:
         if self._descriptor < 0 and self._end.alive is False:
             raise OSError(f"{self.path} is closed")
@@ -290,37 +252,6 @@ class Journal:
 
 class AlteredError(OSError):
     """The file is no longer as its writer wrote it."""
-
-
-class _Sync:
-    """One sync, on a thread of its own.
-
-    Parameters
-    ----------
-    descriptor : of the file
-    size : how many bytes it has
-    """
-
-    def __init__(self, descriptor: int, size: int) -> None:
-        self.size = size
-        self._error: Exception | None = None
-        self._over = threading.Event()
-        # not `threading.Thread`, which waits until the thread runs: a millisecond of the question
-        _thread.start_new_thread(self._run, (descriptor,))
-
-    def _run(self, descriptor: int) -> None:
-        try:
-            calls.sync(descriptor)
-        except Exception as error:  # noqa: BLE001 - `wait` raises it
-            self._error = error
-        finally:
-            self._over.set()
-
-    def wait(self) -> None:
-        """Wait for its end; raise its error."""
-        self._over.wait()
-        if self._error is not None:
-            raise self._error
 
 
 def _take_lock(path: Path) -> FileLock:
@@ -424,15 +355,14 @@ def describe_damage(fold: records.Fold, tail: bytes) -> str:
     if b"\n" not in tail:
         return ""
     return (
-        f"The file of this conversation was damaged: its first {len(fold.messages)} messages "
-        f"are here, the last {len(tail):,} bytes could not be read and are saved in a file "
-        "beside it."
+        f"The file of this conversation is damaged: its first {len(fold.messages)} messages are "
+        f"here, and its last {len(tail):,} bytes cannot be read."
     )
 
 
 def remove_beside(path: Path) -> None:
     """Remove the files beside a conversation, but for its lock."""
-    for suffix in (".part", ".bad"):
+    for suffix in (".part", ".bad"):  # the second is of older versions
         with suppress(FileNotFoundError):
             calls.unlink(_beside(path, suffix))
 

@@ -1,29 +1,30 @@
 """The lines of a journal, and the conversation that they give.
 
-One rule: a line counts only when it is whole and as it was written (its checksum), comes in its
-place (its number) and says something that LMC allows; what comes behind the first that does not
-is not read.
+One rule: a line counts only when it is whole and says something that LMC allows; what comes behind
+the first that does not is not read.
 
-A line is `{"crc":N,"rec":{"n":M,"kind":...}}`; N is the CRC-32 of the bytes of `rec`, M counts
-from 0. Kinds: head, message, instead (of the message `at`), back (the messages from `to`
-on are gone), mark (keys of the message `id`; null takes one away), event, title, turn, extra, sent
-(what went to a model, or came from it, in its provider's form).
+A line is the JSON of a record; older files have it as `{"crc":N,"rec":{...}}`. Kinds: head,
+message, instead (of the message `at`), back (the messages from `to` on are gone), mark (keys of the
+message `id`; null takes one away), event, title, turn, extra, sent (what went to a model, or came
+from it, in its provider's form).
 """
 
 from __future__ import annotations
 
 import json
-import zlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from lmc_jupyter.conversation import Action, Conversation, RequestRecord, TurnRecord
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import PARTIAL, Message, is_partial
 
-VERSION = 1
-_CRC, _REC = b'{"crc":', b',"rec":'
+VERSION = 2
+_OLDER = re.compile(rb'\{"crc":\d{1,10},"rec":')
+"""Begins a line of version 1."""
 _FAR = 1 << 53
 
 
@@ -40,7 +41,7 @@ def line(record: Any) -> bytes:
         body = text.encode()
     except UnicodeEncodeError:  # half a surrogate pair
         body = json.dumps(record, separators=(",", ":"), default=as_text).encode()
-    return b"%s%d%s%s}\n" % (_CRC, zlib.crc32(body), _REC, body)
+    return body + b"\n"
 
 
 def as_text(value: Any) -> str:
@@ -51,24 +52,12 @@ def as_text(value: Any) -> str:
         return f"(not saved: the text of a {type(value).__name__} fails: {type(error).__name__})"
 
 
-def body(line: bytes) -> bytes | None:
-    """The JSON of a line without its end; None when its checksum is wrong."""
-    head, mark, rest = line.partition(_REC)
-    if not mark or not head.startswith(_CRC) or not rest.endswith(b"}"):
-        return None
-    number, rest = head[len(_CRC) :], rest[:-1]
-    if not number.isdigit() or len(number) > 10 or int(number) != zlib.crc32(rest):
-        return None
-    return rest
-
-
 def lines(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """The bodies of the good lines from the beginning, and where each line ends in the data."""
+    """The JSON of each whole line, and where the line ends in the data."""
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
-        content = body(data[start:end])
-        if content is None:
-            return
+        older = _OLDER.match(data, start)
+        content = data[start:end] if older is None else data[older.end() : end - 1]
         start = end + 1
         yield content, start
 
@@ -89,7 +78,7 @@ class Fold:
 
     def __init__(self) -> None:
         self.n = 0
-        """How many records there were: the number of the next."""
+        """How many records there were."""
         self.last_change = 0
         """The number of the last one that changed the list of messages."""
         self.messages: list[Message] = []
@@ -105,7 +94,7 @@ class Fold:
 
     def take(self, record: Any) -> bool:
         """Take the next record; returns whether it is a good one."""
-        if not isinstance(record, dict) or record.get("n") != self.n:
+        if not isinstance(record, dict):
             return False
         kind = record.get("kind")
         take = _KINDS.get(kind) if isinstance(kind, str) else None
@@ -119,7 +108,7 @@ class Fold:
         return True
 
     def _head(self, record: dict[str, Any]) -> None:
-        if record["version"] != VERSION:
+        if record["version"] not in (1, VERSION):
             raise ValueError
         _text(record["id"])
         for key in ("title", "model", "began", "notebook"):
@@ -244,7 +233,7 @@ def part(data: bytes, state: Fold) -> Message | None:
     n = head.get("n")
     if not isinstance(n, int) or n <= state.last_change:
         return None
-    pieces = [each for each in read if isinstance(each, str)]
+    pieces = takewhile(lambda each: isinstance(each, str), read)
     try:
         result = message({**head["head"], "content": "".join(pieces)})
     except ProtocolError:

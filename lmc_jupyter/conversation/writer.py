@@ -2,8 +2,7 @@
 
 One rule: it gets each event before any view does, writes the record of the event, and never ends a
 turn: when the disk refuses, the conversation goes on in memory, `problem` says why, and the next
-event retries the missing records. The sync of a question goes on while the model works; no view
-shows the answer before the sync has ended.
+event retries the missing records. The disk has a question before its model is asked.
 
 The state and the queue of records are one value, which an event replaces in one step: a Ctrl-C
 leaves the value before or after the event, and an interrupted event comes again.
@@ -57,7 +56,13 @@ from lmc_jupyter.conversation.events import (
     Waits,
 )
 from lmc_jupyter.conversation.history import History
-from lmc_jupyter.conversation.journal import AlteredError, Journal, LockedError, is_locked
+from lmc_jupyter.conversation.journal import (
+    AlteredError,
+    DamagedError,
+    Journal,
+    LockedError,
+    is_locked,
+)
 from lmc_jupyter.conversation.of_kernel import OfKernel
 from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.conversation.scrub import Scrub, is_text
@@ -227,15 +232,17 @@ class JournalWriter:
             if id == self.id:
                 return None, ""
             try:
-                journal, fold, note = there.open(id)
-            except SessionError:
+                journal, fold = there.open(id)
+            except SessionError as error:
                 conversation = there.read(id)
                 copy = replace(conversation, title=copy_of(display_title(conversation)))
                 in_use = is_locked(there.path(id))
                 why = "another kernel uses the original" if in_use else "the original is read-only"
+                if isinstance(error, DamagedError):
+                    why = "the original is damaged"
                 note = " ".join([f"This is a copy, because {why}.", *conversation.losses])
                 return Replaced(copy, written=False), note
-            return Replaced(fold.conversation, file=journal, cost=fold.cost), note
+            return Replaced(fold.conversation, file=journal, cost=fold.cost), ""
 
     def pick_up(self) -> tuple[Replaced | None, str]:
         """After a restart, once, the conversation of the kernel before this one; see `open`.
@@ -278,8 +285,6 @@ class JournalWriter:
         """Take an event and write its record."""
         if isinstance(event, (Saved, Stopping)):
             return
-        if self._syncing and not isinstance(event, Began):
-            self._try(self._sync)  # of the question: no view shows the answer before its end
         if isinstance(event, Grown):
             if not self.problem:  # else the whole message is written at its end
                 self._try(lambda: self._stream(event))
@@ -297,7 +302,6 @@ class JournalWriter:
             self._write,
             lambda: self._end(event),
             *([self._sync] if _is_synced(event, answers=self._state.answers) else []),
-            *([lambda: self._sync(wait=False)] if isinstance(event, Asked) else []),
         )
 
     def _try(self, *steps: Callable[[], None]) -> None:
@@ -445,27 +449,19 @@ class JournalWriter:
         self._state = state._replace(journal=journal, queue=(), about=about)
         self._point(self.id)
 
-    def _sync(self, wait: bool = True) -> None:
-        """Sync the file; without `wait`, the next event except `Began` waits for the end."""
+    def _sync(self) -> None:
+        """Wait until the disk has the file."""
         journal = self._state.journal
         if journal is None:
             return
         try:
-            if wait:
-                journal.sync()
-            else:
-                journal.begin_sync()
+            journal.sync()
         except AlteredError:  # the file is gone, or another program has written it: make a new one
             self._state = self._state._replace(journal=None, queue=())
             journal.close()
             self._pieces, self._id = None, ""
             self._make(sync=True)
-        if not self._syncing:
-            self._set_problem("")
-
-    @property
-    def _syncing(self) -> bool:
-        return self._state.journal is not None and self._state.journal.syncing
+        self._set_problem("")
 
     def _stream(self, event: Grown) -> None:
         """Write a piece of the unfinished message to the file beside."""
@@ -566,7 +562,7 @@ def _is_synced(event: Event, *, answers: bool) -> bool:
             return (
                 data.get("action") == "decline"
             )  # other decisions are synced when the code begins
-        case Runs() | Ended() | Changed() | Marked() | Acted() | Described() | Renamed():
+        case Asked() | Runs() | Ended() | Changed() | Marked() | Acted() | Described() | Renamed():
             return True
         case _:
             return False
