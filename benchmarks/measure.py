@@ -332,7 +332,7 @@ def kept(count: int, conversations_count: int) -> Figures:
         session = Session(model=Scripted(), computer=Computer())
         figures["open"] = timed(partial(session.conversation.open, kept), time.process_time)
         times, syncs, turns = [], [], []
-        journal = session.journal._state.journal
+        journal = session.journal._journal
         assert journal is not None
         for _ in range(20):
             begun = time.process_time()

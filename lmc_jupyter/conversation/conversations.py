@@ -1,26 +1,21 @@
 """The conversations on disk: listed, searched, found, read, copied, renamed, deleted.
 
 One rule: the files are the truth, and whatever lies in the folder never raises out of `list`.
-
-The entries of a list stay in memory: one whose size and time are not those of its file is made
-anew. Why: the number of messages and the last title are known only at the end of a file, and files
-with figures have megabytes, which a home on a network would send for each list.
 """
 
 from __future__ import annotations
 
-import builtins
 import json
 import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
@@ -28,7 +23,11 @@ from lmc_jupyter.content import shorten
 from lmc_jupyter.conversation import Conversation, journal, records
 from lmc_jupyter.conversation.disk import calls
 from lmc_jupyter.conversation.journal import Journal, LockedError
+from lmc_jupyter.conversation.scrub import is_text
 from lmc_jupyter.errors import SessionError
+
+if TYPE_CHECKING:
+    from lmc_jupyter.lmc import Message
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _HALF = re.compile(rf"\.({_ID.pattern})\.jsonl\.\d+")  # see `disk.write_whole`
@@ -63,10 +62,6 @@ class ConversationEntry:
     found: str = ""
 
 
-_entries: dict[Path, tuple[tuple[int, int], ConversationEntry]] = {}
-"""By the file: ((its size, its time in nanoseconds), its entry)."""
-
-
 class Conversations:
     """Every conversation in a folder; by default the person's own.
 
@@ -77,6 +72,8 @@ class Conversations:
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = Path(folder if folder is not None else default_folder())
+        self._known: dict[str, tuple[tuple[int, int], ConversationEntry]] = {}
+        """By id: the size and the time of the file, and what stands in it."""
 
     def __repr__(self) -> str:
         return f"<conversations in {self.folder}>"
@@ -84,20 +81,51 @@ class Conversations:
     def list(self, search: str = "") -> list[ConversationEntry]:
         """The conversations, the one that changed last first; with `search`, those that contain it.
 
-        What cannot be read is left out.
+        What cannot be read is left out. A file that is as it was the last time is not read again.
         """
-        if not search:
-            return self._all()
-        entries = []
-        for entry in self._all():
-            around = _search(self.path(entry.id), search)
-            if (
-                around is None
-                and search.casefold() not in f"{entry.title} {entry.notebook}".casefold()
-            ):
+        result: list[tuple[int, ConversationEntry]] = []
+        try:
+            with os.scandir(self.folder) as scan:
+                files = {entry.name: entry.stat(follow_symlinks=False) for entry in scan}
+        except OSError:
+            return []  # there is no such folder yet, as a rule
+        for name, status in files.items():
+            if (half := _HALF.fullmatch(name)) and not journal.is_locked(self.path(half[1])):
+                with suppress(OSError):  # its kernel was killed while it made the file
+                    calls.unlink(self.folder / name)
+            id_, is_one = name.removesuffix(".jsonl"), name.endswith(".jsonl")
+            if not is_one or not _ID.fullmatch(id_) or not stat.S_ISREG(status.st_mode):
                 continue
-            entries.append(replace(entry, found=around or ""))
-        return entries
+            entry = self._look(id_, status, search)
+            if entry is not None:
+                when = datetime.fromtimestamp(status.st_mtime, timezone.utc).isoformat()
+                held = f"{id_}.lock" in files and journal.is_locked(self.folder / name)
+                result.append((status.st_mtime_ns, replace(entry, changed=when, held=held)))
+        result.sort(key=lambda each: each[0], reverse=True)
+        return [entry for _, entry in result]
+
+    def _look(self, id_: str, status: os.stat_result, search: str) -> ConversationEntry | None:
+        """The entry of a file; None where it is no conversation, or has nothing of the search."""
+        sign = status.st_size, status.st_mtime_ns
+        known, entry = self._known.get(id_, (None, None))
+        if known == sign and not search:
+            return entry
+        try:
+            data = journal.read_bytes(self.path(id_))
+        except (OSError, SessionError):
+            return None
+        messages: Sequence[Message] = ()
+        if entry is None or known != sign or _may_have(data, search):
+            fold, _ = records.fold(data)
+            if not fold.n:
+                return None
+            entry, messages = _entry(id_, fold.conversation), fold.messages
+            self._known[id_] = sign, entry
+        if not search:
+            return entry
+        found = _search(messages, search.casefold())
+        is_named = search.casefold() in f"{entry.title} {entry.notebook}".casefold()
+        return replace(entry, found=found) if found or is_named else None
 
     def find(self, word: str) -> ConversationEntry:
         """The conversation that a person means.
@@ -111,7 +139,7 @@ class Conversations:
         SessionError
             When there is none, or several.
         """
-        word, there = word.strip(), self._all()
+        word, there = word.strip(), self.list()
         if not there:
             raise SessionError("no conversation is saved yet")
         if word.isdecimal() and len(word) < 6 and 0 < int(word) <= len(there):
@@ -162,7 +190,7 @@ class Conversations:
         LockedError
             While another kernel writes it.
         DamagedError
-            When some of it cannot be read.
+            When it cannot be read to its end.
         SessionError
             When there is no such conversation, or it cannot be read at all.
         """
@@ -184,7 +212,11 @@ class Conversations:
         title = title or copy_of(display_title(conversation))
         head = new_head(replace(conversation, title=title), new_id(self.folder))
         try:
-            Journal.new(self.folder, head, [*records.whole(conversation, {})][1:]).close()
+            copy = Journal.new(self.folder, [*records.whole(conversation, head)])
+            try:
+                copy.sync()
+            finally:
+                copy.close()
         except OSError as error:
             raise SessionError(f"the copy cannot be written: {error}") from None
         return str(head["id"])
@@ -195,7 +227,8 @@ class Conversations:
         Raises
         ------
         SessionError
-            For an empty title; when there is no such conversation, or another kernel writes it.
+            For an empty title; when there is no such conversation, it is damaged, or another kernel
+            writes it.
         """
         title = one_line(title)
         if not title:
@@ -241,39 +274,6 @@ class Conversations:
         if not isinstance(id, str) or not _ID.fullmatch(id):
             raise SessionError(f"{id!r:.60} is not the id of a conversation: `list` gives the ids")
         return self.folder / f"{id}.jsonl"
-
-    # The folder -----------------------------------------------------------------------------------
-
-    def _all(self) -> builtins.list[ConversationEntry]:
-        """All of them, newest first."""
-        result: list[tuple[int, ConversationEntry]] = []
-        try:
-            with os.scandir(self.folder) as scan:
-                files = {entry.name: entry.stat(follow_symlinks=False) for entry in scan}
-        except OSError:
-            return []  # there is no such folder yet, as a rule
-        for name, status in files.items():
-            if (half := _HALF.fullmatch(name)) and not journal.is_locked(self.path(half[1])):
-                with suppress(OSError):  # its kernel was killed while it made the file
-                    calls.unlink(self.folder / name)
-            id_, is_one = name.removesuffix(".jsonl"), name.endswith(".jsonl")
-            if not is_one or not _ID.fullmatch(id_) or not stat.S_ISREG(status.st_mode):
-                continue
-            path, sign = self.folder / name, (status.st_size, status.st_mtime_ns)
-            known, entry = _entries.get(path, (None, None))
-            if known != sign:
-                try:
-                    entry = _summary(id_, journal.read_bytes(path))
-                except (OSError, SessionError):
-                    continue
-            if entry is None:
-                continue
-            _entries[path] = sign, entry
-            when = datetime.fromtimestamp(status.st_mtime, timezone.utc).isoformat()
-            held = f"{id_}.lock" in files and journal.is_locked(path)
-            result.append((status.st_mtime_ns, replace(entry, changed=when, held=held)))
-        result.sort(key=lambda each: each[0], reverse=True)
-        return [entry for _, entry in result]
 
 
 def default_folder() -> Path:
@@ -329,75 +329,27 @@ def copy_of(title: str) -> str:
     return f"{title} (copy)" if title and not title.endswith("(copy)") else title
 
 
-_KIND = re.compile(rb'\{(?:"n":\d{1,15},)?"kind":"([a-z]+)"(?:,"at":(\d{1,15}))?')
-_QUESTION = re.compile(_KIND.pattern + rb',"message":\{"role":"user","type":"message"')
-
-
-def _scan(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    """The head of a file, with the title and the model that it has in the end, and the lines of
-    its messages: most are never parsed, which takes the longest."""
-    head: dict[str, Any] = {}
-    messages: list[bytes] = []
-    for body, _ in records.lines(data):
-        start = _KIND.match(body)
-        if start is None:
-            break
-        kind, at = start[1], start[2]
-        if kind == b"message":
-            messages.append(body)
-        elif kind == b"instead" and at is not None and int(at) < len(messages):
-            messages[int(at)] = body
-        elif kind in (b"head", b"back", b"title", b"turn"):
-            record = records.value(body)
-            if not isinstance(record, dict):
-                break
-            if kind == b"head":
-                head = record
-            elif kind == b"back" and isinstance(record.get("to"), int):
-                del messages[max(record["to"], 0) :]
-            elif kind == b"title":
-                head["title"] = record.get("title", "")
-            elif kind == b"turn":
-                head["model"] = record.get("model") or head.get("model", "")
-    return head, messages
-
-
-def _summary(id_: str, data: bytes) -> ConversationEntry | None:
-    """The entry of a file in the list; None where it is no conversation."""
-    head, messages = _scan(data)
-    if not head:
-        return None
-    title, notebook, model, began = (
-        str(head.get(key, "")) for key in ("title", "notebook", "model", "began")
+def _entry(id_: str, conversation: Conversation) -> ConversationEntry:
+    return ConversationEntry(
+        id_,
+        one_line(conversation.title) or title_of(conversation.messages),
+        conversation.notebook,
+        conversation.model,
+        conversation.began,
+        messages=len(conversation.messages),
     )
-    if not one_line(title):
-        title = next((_content(body) for body in messages if _QUESTION.match(body)), "")
-    return ConversationEntry(id_, one_line(title), notebook, model, began, messages=len(messages))
 
 
-def _search(path: Path, search: str) -> str | None:
-    """The text around the first place where a message holds this; None when none does."""
-    pattern = json.dumps(search, ensure_ascii=False)[1:-1].casefold()
-    try:
-        _, messages = _scan(journal.read_bytes(path))
-    except (OSError, SessionError):
-        return None
-    for body in messages:
-        if pattern in body.decode("utf-8", "replace").casefold():
-            around = _around(_content(body), search.casefold())
-            if around:
-                return around
-    return None
+def _may_have(data: bytes, search: str) -> bool:
+    """Whether a file may have this text in a message: if not, it need not be understood."""
+    text = json.dumps(search, ensure_ascii=False)[1:-1].casefold()
+    return text in data.decode("utf-8", "replace").casefold()
 
 
-def _content(body: bytes) -> str:
-    """The text of a message; "" for an image or a sound."""
-    record = records.value(body)
-    message = record.get("message") if isinstance(record, dict) else None
-    if not isinstance(message, dict) or message.get("type") in ("image", "audio"):
-        return ""
-    content = message.get("content")
-    return content if isinstance(content, str) else ""
+def _search(messages: Iterable[Message], search: str) -> str:
+    """The text around the first place where a message has this; "" when none has."""
+    texts = (each.content for each in messages if is_text(each.type, each.format))
+    return next(filter(None, (_around(str(text), search) for text in texts)), "")
 
 
 def _around(text: str, search: str) -> str:

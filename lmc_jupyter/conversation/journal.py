@@ -1,7 +1,8 @@
 """The file of one conversation, open for writing.
 
 One rule: a record is never written again. It is one line at the end of the file; when it cannot
-be written whole, the file is truncated to the records before it. A damaged file is not written.
+be written whole, the file is truncated to the records before it. A damaged file is not written any
+more: one goes on with a copy of what can be read of it.
 
 Beside `<id>.jsonl` may lie `<id>.part`, the unfinished message (it is in the journal when it is
 whole), `<id>.lock`, the lock of the one process that writes, and, while the file is made,
@@ -13,7 +14,7 @@ from __future__ import annotations
 import os
 import stat
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2 << 30
 """Bytes; a longer file is no conversation of ours."""
-_CHUNK = 1 << 20
 
 
 class LockedError(SessionError):
@@ -36,7 +36,11 @@ class LockedError(SessionError):
 
 
 class DamagedError(SessionError):
-    """The file has lines that cannot be read: what can be is for a copy."""
+    """The file of this conversation cannot be read to its end."""
+
+
+class AlteredError(OSError):
+    """The file is no longer as its writer wrote it."""
 
 
 class Journal:
@@ -50,43 +54,28 @@ class Journal:
         self.path, self._lock = path, lock
         self._descriptor = self._part = -1
         self._size = self._n = 0
-        self._unsure = False
-        self._synced_bytes = 0
-        self._piece: tuple[object, int, int] = (
-            None,
-            0,
-            0,
-        )  # (its event, its start, its end in bytes)
+        self._synced = 0  # bytes
+        self._unsure = False  # whether something may stand behind `_size` that is not whole
         self._owner = os.getpid()
         self._open: set[int] = set()
         self._end = weakref.finalize(self, _let_go, self._open, lock, path, self._owner)
 
     @classmethod
-    def new(
-        cls,
-        folder: Path,
-        head: Mapping[str, Any],
-        rest: Iterable[dict[str, Any]],
-        *,
-        sync: bool = True,
-    ) -> Journal:
-        """The writer of a new file of a head and these records: it is whole, or not there.
+    def new(cls, folder: Path, first: Sequence[Mapping[str, Any]]) -> Journal:
+        """The writer of a new file of these records: it is whole, or not there.
 
         Parameters
         ----------
-        sync : whether to sync the file now
+        first : the head, which has the id, and those behind it
         """
         calls.make_folder(folder)
-        path = folder / f"{head['id']}.jsonl"
-        first = [{"kind": "head", "version": records.VERSION, **head}, *rest]
+        path = folder / f"{first[0]['id']}.jsonl"
         data = b"".join(map(records.line, first))
         journal = cls(path, _take_lock(path))
         try:
             write_whole(path, data)
             journal._descriptor = journal._open_file(path, APPEND & ~os.O_CREAT)
             journal._n, journal._size = len(first), len(data)
-            if sync:
-                journal.sync()
         except BaseException:
             with suppress(OSError):  # the next try overwrites the rest of it
                 journal.remove()
@@ -105,7 +94,7 @@ class Journal:
         LockedError
             When another process writes it.
         DamagedError
-            When it has lines that cannot be read.
+            When more than half a line at its end cannot be read.
         SessionError
             When it is no conversation.
         OSError
@@ -114,68 +103,17 @@ class Journal:
         journal = cls(path, _take_lock(path))
         try:
             journal._descriptor = journal._open_file(path, APPEND & ~os.O_CREAT)
-            fold = journal._settle()
+            return journal, journal._read()
         except BaseException:
             journal.close()
             raise
-        return journal, fold
 
-    @property
-    def n(self) -> int:
-        """How many records it has."""
-        return self._n
-
-    def append(self, rest: Sequence[Mapping[str, Any]]) -> None:
-        """Write these records, all or none."""
-        self._check_owner()
-        if self._unsure:
-            self._cut()
-        data = b"".join(map(records.line, rest))
-        self._unsure = True
-        try:
-            for start in range(0, len(data), _CHUNK):
-                write_all(self._descriptor, data[start : start + _CHUNK])
-        except OSError:
-            with suppress(OSError):  # then the next call truncates it first
-                self._cut()
-            raise
-        n, size = self._n + len(rest), self._size + len(data)
-        self._n, self._size, self._unsure = (
-            n,
-            size,
-            False,
-        )  # in one statement, which no Ctrl-C cuts in two
-
-    def sync(self) -> None:
-        """Wait until the disk has the whole file.
-
-        Raises
-        ------
-        AlteredError
-            When the file is gone, or another program has changed it.
-        """
-        self._check()
-        if self._synced_bytes < self._size:
-            calls.sync(self._descriptor)
-            self._synced_bytes = self._size
-
-    def _check(self) -> None:
-        """Truncate a record that is not whole; an AlteredError if another program has written."""
-        self._check_owner()
-        if self._unsure:
-            self._cut()
-        status = calls.status(self._descriptor)
-        if status.st_nlink == 0 or status.st_size != self._size:
-            raise AlteredError(f"{self.path} was changed or removed by another program")
-
-    def _settle(self) -> records.Fold:
-        """Read the file, take away half a line at its end, and add the unfinished message."""
-        fold, good, tail = read(self.path)
-        if b"\n" in tail:
+    def _read(self) -> records.Fold:
+        fold, self._size, tail = read(self.path)
+        if describe_damage(fold, tail):
             raise DamagedError("the file of this conversation is damaged: work on a copy of it")
-        self._n, self._size, self._unsure = fold.n, good, bool(tail)
-        if tail:
-            self._cut()
+        self._n, self._unsure = fold.n, bool(tail)
+        self._cut()
         part = read_part(self.path, fold)
         if part is not None:
             before = len(fold.messages)
@@ -187,6 +125,39 @@ class Journal:
             calls.unlink(_beside(self.path, ".part"))
         return fold
 
+    def append(self, rest: Sequence[Mapping[str, Any]]) -> None:
+        """Write these records, all or none."""
+        self._check_owner()
+        self._cut()
+        data = b"".join(map(records.line, rest))
+        self._unsure = True
+        try:
+            write_all(self._descriptor, data)
+        except OSError:
+            with suppress(OSError):  # then the next call does it first
+                self._cut()
+            raise
+        self._n += len(rest)
+        self._size += len(data)
+        self._unsure = False
+
+    def sync(self) -> None:
+        """Have the whole file on the disk.
+
+        Raises
+        ------
+        AlteredError
+            When the file is gone, or another program has changed it.
+        """
+        self._check_owner()
+        self._cut()
+        status = calls.status(self._descriptor)
+        if status.st_nlink == 0 or status.st_size != self._size:
+            raise AlteredError(f"{self.path} was changed or removed by another program")
+        if self._synced < self._size:
+            calls.sync(self._descriptor)
+            self._synced = self._size
+
     # The message that is being written ------------------------------------------------------------
 
     def begin_message(self, message: Message) -> None:
@@ -194,26 +165,13 @@ class Journal:
         self._check_owner()
         if self._part < 0:
             self._part = self._open_file(_beside(self.path, ".part"))
-        head = records.line(records.part_head(self._n, message))
         calls.truncate(self._part, 0)
-        self._piece = None, 0, len(head)
-        write_all(self._part, head)
+        write_all(self._part, records.line(records.part_head(self._n, message)))
 
-    def write_piece(self, event: object, text: str) -> None:
-        """Write a piece of its content, of this event.
-
-        It is in the file once, even if a Ctrl-C interrupts this and the event comes again.
-        """
-        last, start, end = self._piece
-        data = records.line(text)
-        if last is not event:
-            start, end = end, end + len(data)
-            self._piece = event, start, end
-        elif calls.status(self._part).st_size == end:
-            return
-        else:
-            calls.truncate(self._part, start)
-        write_all(self._part, data)
+    def write_piece(self, text: str) -> None:
+        """Write a piece of its content."""
+        if text:
+            write_all(self._part, records.line(text))
 
     def end_message(self) -> None:
         """End the message: it is in the journal now."""
@@ -240,18 +198,16 @@ class Journal:
         return descriptor
 
     def _cut(self) -> None:
-        calls.truncate(self._descriptor, self._size)
-        self._unsure = False
+        """Take away what is not whole."""
+        if self._unsure:
+            calls.truncate(self._descriptor, self._size)
+            self._unsure = False
 
     def _check_owner(self) -> None:
         if self._descriptor < 0 and self._end.alive is False:
             raise OSError(f"{self.path} is closed")
         if os.getpid() != self._owner:
             raise OSError("this process is a fork of the one that writes the conversation")
-
-
-class AlteredError(OSError):
-    """The file is no longer as its writer wrote it."""
 
 
 def _take_lock(path: Path) -> FileLock:
@@ -356,13 +312,13 @@ def describe_damage(fold: records.Fold, tail: bytes) -> str:
         return ""
     return (
         f"The file of this conversation is damaged: its first {len(fold.messages)} messages are "
-        f"here, and its last {len(tail):,} bytes cannot be read."
+        f"here, its last {len(tail):,} bytes cannot be read."
     )
 
 
 def remove_beside(path: Path) -> None:
     """Remove the files beside a conversation, but for its lock."""
-    for suffix in (".part", ".bad"):  # the second is of older versions
+    for suffix in (".part", ".bad"):  # older versions put what they could not read into a `.bad`
         with suppress(FileNotFoundError):
             calls.unlink(_beside(path, suffix))
 

@@ -3,16 +3,15 @@
 One rule: a line counts only when it is whole and says something that LMC allows; what comes behind
 the first that does not is not read.
 
-A line is the JSON of a record; older files have it as `{"crc":N,"rec":{...}}`. Kinds: head,
-message, instead (of the message `at`), back (the messages from `to` on are gone), mark (keys of the
-message `id`; null takes one away), event, title, turn, extra, sent (what went to a model, or came
-from it, in its provider's form).
+A line is a record in JSON, `{"kind":...}`. Kinds: head, message, instead (of the message `at`),
+back (the messages from `to` on are gone), mark (keys of the message `id`; null takes one away),
+event, title, turn, extra, sent (what went to a model, or came from it, in its provider's form).
+In version 1 a line was `{"crc":N,"rec":record}`.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -23,8 +22,6 @@ from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import PARTIAL, Message, is_partial
 
 VERSION = 2
-_OLDER = re.compile(rb'\{"crc":\d{1,10},"rec":')
-"""Begins a line of version 1."""
 _FAR = 1 << 53
 
 
@@ -38,10 +35,10 @@ def line(record: Any) -> bytes:
     """
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=as_text)
     try:
-        body = text.encode()
+        return f"{text}\n".encode()
     except UnicodeEncodeError:  # half a surrogate pair
-        body = json.dumps(record, separators=(",", ":"), default=as_text).encode()
-    return body + b"\n"
+        text = json.dumps(record, separators=(",", ":"), default=as_text)
+        return f"{text}\n".encode()
 
 
 def as_text(value: Any) -> str:
@@ -52,22 +49,20 @@ def as_text(value: Any) -> str:
         return f"(not saved: the text of a {type(value).__name__} fails: {type(error).__name__})"
 
 
-def lines(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """The JSON of each whole line, and where the line ends in the data."""
+def values(data: bytes) -> Iterator[tuple[Any, int]]:
+    """The value of each whole line, None for what cannot be read; and where the line ends."""
     start = 0
-    while (end := data.find(b"\n", start)) >= 0:
-        older = _OLDER.match(data, start)
-        content = data[start:end] if older is None else data[older.end() : end - 1]
-        start = end + 1
-        yield content, start
+    while (end := data.find(b"\n", start) + 1) > 0:
+        yield _value(data[start:end]), end
+        start = end
 
 
-def value(body: bytes) -> Any:
-    """The value of a body; None for what cannot be read."""
+def _value(line: bytes) -> Any:
     try:  # `json.loads` would first find out the encoding, which takes a third of the time
-        return _DECODER.decode(body.decode("utf-8", "surrogatepass"))
+        read = _DECODER.decode(line.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
         return None
+    return read["rec"] if isinstance(read, dict) and read.keys() == {"crc", "rec"} else read
 
 
 _DECODER = json.JSONDecoder()
@@ -80,7 +75,7 @@ class Fold:
         self.n = 0
         """How many records there were."""
         self.last_change = 0
-        """The number of the last one that changed the list of messages."""
+        """The number of the last one that changed the list of messages; the head has 0."""
         self.messages: list[Message] = []
         self.events: list[Action] = []
         self.sent: list[Mapping[str, Any]] = []
@@ -94,9 +89,7 @@ class Fold:
 
     def take(self, record: Any) -> bool:
         """Take the next record; returns whether it is a good one."""
-        if not isinstance(record, dict):
-            return False
-        kind = record.get("kind")
+        kind = record.get("kind") if isinstance(record, dict) else None
         take = _KINDS.get(kind) if isinstance(kind, str) else None
         if take is None or (self.n == 0) != (kind == "head"):
             return False
@@ -181,8 +174,8 @@ _KINDS: dict[str, Callable[[Fold, dict[str, Any]], None]] = {
 def fold(data: bytes) -> tuple[Fold, int]:
     """The fold of these bytes up to the first bad line, and the number of good bytes."""
     state, good = Fold(), 0
-    for content, end in lines(data):
-        if not state.take(value(content)):
+    for record, end in values(data):
+        if not state.take(record):
             break
         good = end
     return state, good
@@ -226,7 +219,7 @@ def part(data: bytes, state: Fold) -> Message | None:
     The first line is a `part_head`, each other one a piece of text. A part that began before the
     last change of the messages is in them already.
     """
-    read = (value(result) for result, _ in lines(data))
+    read = (each for each, _ in values(data))
     head = next(read, None)
     if not isinstance(head, dict) or not isinstance(head.get("head"), dict):
         return None

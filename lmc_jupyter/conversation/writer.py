@@ -2,14 +2,10 @@
 
 One rule: it gets each event before any view does, writes the record of the event, and never ends a
 turn: when the disk refuses, the conversation goes on in memory, `problem` says why, and the next
-event retries the missing records. The disk has a question before its model is asked.
+event retries the missing records. The disk has a question before the model is asked.
 
-The state and the queue of records are one value, which an event replaces in one step: a Ctrl-C
-leaves the value before or after the event, and an interrupted event comes again.
-
-Why one file: how an event changes the state, and the order in which state and file change, can only
-be read together. Why not one `append` for each event: a full disk would lose its record, a kill
-would leave half of the messages that replace others, and a Ctrl-C would write a record twice.
+Why not one `append` for each event: a full disk would lose its record, and a kill would leave half
+of the messages that replace others.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any, NamedTuple
+from typing import Any
 
 from lmc_jupyter.conversation import Action, Conversation, RequestRecord, records
 from lmc_jupyter.conversation.conversations import (
@@ -56,63 +52,15 @@ from lmc_jupyter.conversation.events import (
     Waits,
 )
 from lmc_jupyter.conversation.history import History
-from lmc_jupyter.conversation.journal import (
-    AlteredError,
-    DamagedError,
-    Journal,
-    LockedError,
-    is_locked,
-)
+from lmc_jupyter.conversation.journal import AlteredError, DamagedError, Journal, LockedError
 from lmc_jupyter.conversation.of_kernel import OfKernel
 from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.conversation.scrub import Scrub, is_text
 from lmc_jupyter.errors import SessionError
+from lmc_jupyter.interrupts import delay_interrupt
 from lmc_jupyter.kernel.frontend import connection_file, current_shell, kernel_of, notebook_path
 from lmc_jupyter.keys import Secret
-from lmc_jupyter.lmc import CELL, Message
-
-
-class _State(NamedTuple):
-    """The state after the events so far.
-
-    Parameters
-    ----------
-    about : the conversation without its messages: title, notebook, extra, ...
-    actions : of the person beside the messages, oldest first
-    cost : US dollars of its turns, as far as known; None where nothing is known
-    length : the number of messages in the file and the queue
-    journal : the file; None while there is none
-    queue : records for the file, each with its number there
-    old_files : (file of another conversation to close, whether it stays on the disk)
-    waits : whether it is a copy without a file before the first change
-    answers : whether an answer is in progress
-    event : the last event in this state
-    """
-
-    about: Conversation
-    actions: tuple[Action, ...] = ()
-    cost: float | None = None
-    length: int = 0
-    journal: Journal | None = None
-    queue: tuple[tuple[int, dict[str, Any]], ...] = ()
-    old_files: tuple[tuple[Journal, bool], ...] = ()
-    waits: bool = False
-    answers: bool = False
-    event: Event | None = None
-
-    def with_record(self, record: dict[str, Any], **changes: Any) -> _State:
-        """The state with these changes, and with their record in the queue."""
-        queue = self.queue
-        if self.journal is not None:  # else the new file has it from its beginning
-            number = queue[-1][0] + 1 if queue else self.journal.n
-            queue = (*queue, (number, record))
-        return self._replace(queue=queue, **changes)
-
-    def with_action(self, at: int, data: Mapping[str, Any]) -> _State:
-        """The state with this action of the person, after the message number `at`."""
-        action = Action(at, {"time": datetime.now(timezone.utc).isoformat(), **data})
-        record = {"kind": "event", "at": at, "data": dict(action.data)}
-        return self.with_record(record, actions=(*self.actions, action))
+from lmc_jupyter.lmc import CELL, Chunk, Message
 
 
 class JournalWriter:
@@ -137,34 +85,31 @@ class JournalWriter:
         self._last_news = ""
         self.kernel: OfKernel | None = None
         """The note for the next kernel of this notebook; None outside of a kernel."""
+        self.about = Conversation()
+        """The conversation without its messages: title, notebook, extra, ..."""
+        self.cost: float | None = None
+        """US dollars of this conversation's turns, as far as known; None where nothing is known."""
         self._history, self._secrets = history, secrets
-        self._state = _State(Conversation())
+        self._actions: list[Action] = []
+        self._journal: Journal | None = None
+        self._missing: list[dict[str, Any]] = []  # records that the file does not have yet
+        self._length = 0  # of the messages in the file and among the missing records
+        self._waits = False  # whether it is a copy without a file, before its first change
+        self._answers = False  # whether an answer is in progress
         self._pieces: Callable[[str], str] | None = None  # removes keys from the stream
-        self._piece: tuple[Grown | None, str] = (None, "")  # the last piece, without keys
         self._id = ""
         self._lock = threading.RLock()
         history.subscribe(self.hear)
 
     @property
-    def about(self) -> Conversation:
-        """The conversation without its messages: title, notebook, extra, ..."""
-        return self._state.about
-
-    @property
     def actions(self) -> list[Action]:
         """The actions of the person beside the messages, oldest first."""
-        return list(self._state.actions)
-
-    @property
-    def cost(self) -> float | None:
-        """US dollars of this conversation's turns, as far as known; None where nothing is known."""
-        return self._state.cost
+        return self._actions[:]
 
     @property
     def id(self) -> str:
         """The id of the file; "" while there is none."""
-        journal = self._state.journal
-        return "" if journal is None else journal.path.stem
+        return "" if self._journal is None else self._journal.path.stem
 
     @property
     def notebook(self) -> str:
@@ -236,12 +181,8 @@ class JournalWriter:
             except SessionError as error:
                 conversation = there.read(id)
                 copy = replace(conversation, title=copy_of(display_title(conversation)))
-                in_use = is_locked(there.path(id))
-                why = "another kernel uses the original" if in_use else "the original is read-only"
-                if isinstance(error, DamagedError):
-                    why = "the original is damaged"
-                note = " ".join([f"This is a copy, because {why}.", *conversation.losses])
-                return Replaced(copy, written=False), note
+                note = f"This is a copy, because {_why_a_copy(error)}."
+                return Replaced(copy, written=False), " ".join([note, *conversation.losses])
             return Replaced(fold.conversation, file=journal, cost=fold.cost), ""
 
     def pick_up(self) -> tuple[Replaced | None, str]:
@@ -267,17 +208,14 @@ class JournalWriter:
 
     def retry(self) -> None:
         """Retry to write the missing records."""
-        self._try(self._write, self._sync)
+        with delay_interrupt():
+            self._try(self._write, self._sync)
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            state = self._state
-            if state.journal is not None:
-                with suppress(OSError):
-                    (state.journal.close if state.length else state.journal.remove)()
+        with delay_interrupt(), self._lock:
+            self._leave()
             self.conversations, self._pieces = None, None
-            self._state = state._replace(journal=None, queue=())
 
     # Events ---------------------------------------------------------------------------------------
 
@@ -287,22 +225,11 @@ class JournalWriter:
             return
         if isinstance(event, Grown):
             if not self.problem:  # else the whole message is written at its end
-                self._try(lambda: self._stream(event))
+                self._try(lambda: self._stream(event.chunk))
             return
-        if isinstance(event, Replaced) and self._state.queue:
-            self._try(self._write)  # the last try: the new state drops its queue
-        steps = (lambda: self._take(event), self._let_go, lambda: self._begin(event))
-        if isinstance(event, (Appended, Cut)) and self._history.more:
-            self._try(
-                *steps
-            )  # more events follow: one write for all, so that a kill leaves all or none
-            return
-        self._try(
-            *steps,
-            self._write,
-            lambda: self._end(event),
-            *([self._sync] if _is_synced(event, answers=self._state.answers) else []),
-        )
+        if isinstance(event, Replaced) and self._missing:
+            self._try(self._write)  # the last try: another conversation begins
+        self._try(lambda: self._follow(event))
 
     def _try(self, *steps: Callable[[], None]) -> None:
         """Run these steps; an error of the disk becomes the problem, and ends no turn."""
@@ -313,174 +240,147 @@ class JournalWriter:
             except Exception as error:  # noqa: BLE001 - no turn ends because of the disk
                 self._fail(error)
 
-    def _take(self, event: Event) -> None:
-        """Change the state by the event, and queue its record."""
-        before = self._state
-        if event is before.event:  # a Ctrl-C came after this was done
-            return
-        after = self._after(event, before)
-        if after is not before:
-            self._state = after._replace(event=event)
+    def _follow(self, event: Event) -> None:
+        self._take(event)
+        if isinstance(event, (Appended, Cut)) and self._history.more:
+            return  # one write for all that follow, so that a kill leaves all or none
+        self._write()
+        if isinstance(event, Ended):  # its messages are written
+            self._pieces = None
+            if self._journal is not None:
+                self._journal.end_message()
+        if _is_synced(event, answers=self._answers):
+            self._sync()
 
-    def _after(self, event: Event, state: _State) -> _State:
+    def _take(self, event: Event) -> None:
+        """Change the state by the event, and note its record."""
         at = len(self._history)
-        record: dict[str, Any]
         match event:
             case Appended(place, message):
-                record = {"kind": "message", "message": message.to_dict()}
-                return state.with_record(record, length=place + 1, waits=False)
+                self._length, self._waits = place + 1, False
+                self._add("message", message=message.to_dict())
             case Rewritten(place, message):
-                record = {"kind": "instead", "at": place, "message": message.to_dict()}
-                return state.with_record(record)
+                self._add("instead", at=place, message=message.to_dict())
             case Cut(length):
-                actions = tuple(each for each in state.actions if each.at <= length)
-                return state.with_record(
-                    {"kind": "back", "to": length}, length=length, actions=actions
-                )
+                self._length = length
+                self._actions = [each for each in self._actions if each.at <= length]
+                self._add("back", to=length)
             case Marked(_, message, keys):
-                record = {"kind": "mark", "id": message.id, "set": dict(keys)}
-                return state.with_record(record, waits=False)
+                self._waits = False
+                self._add("mark", id=message.id, set=dict(keys))
             case Acted(data):
-                return state.with_action(at, data)
+                self._act(at, data)
             case Answered() if data := _describe_decision(event):
                 last = self._history.last
-                return state.with_action(at, data if last is None else {**data, "message": last.id})
+                self._act(at, data if last is None else {**data, "message": last.id})
             case Renamed(title):
-                about = replace(state.about, title=one_line(title))
-                record = {"kind": "title", "title": about.title}
-                return state.with_record(record, about=about, waits=False)
+                self._waits = False
+                self.about = replace(self.about, title=one_line(title))
+                self._add("title", title=self.about.title)
             case Described(extra):
-                about = replace(state.about, extra={**state.about.extra, **extra})
-                return state.with_record({"kind": "extra", "extra": about.extra}, about=about)
+                self.about = replace(self.about, extra={**self.about.extra, **extra})
+                self._add("extra", extra=self.about.extra)
             case Exchanged(data):
-                about = replace(state.about, sent=[*state.about.sent, data])
-                return state.with_record({"kind": "sent", "data": dict(data)}, about=about)
+                self.about = replace(self.about, sent=[*self.about.sent, data])
+                self._add("sent", data=dict(data))
             case Began(turn):
-                about = state.about
+                self._answers = True
                 if turn.where != "agent":  # an agent's turn has no model
-                    about = replace(about, model=turn.model)
-                return state._replace(about=about, answers=True)
+                    self.about = replace(self.about, model=turn.model)
             case Ended(turn):
-                cost = state.cost if turn.cost is None else (state.cost or 0.0) + turn.cost
-                record = {"kind": "turn", "at": at, **_describe_turn(turn)}
-                return state.with_record(record, cost=cost, answers=False)
+                self._answers = False
+                if turn.cost is not None:
+                    self.cost = (self.cost or 0.0) + turn.cost
+                self._add("turn", at=at, **_describe_turn(turn))
             case Replaced():
-                return self._another(event, state)
-            case _:
-                return state
+                self._replace(event)
 
-    def _another(self, event: Replaced, state: _State) -> _State:
-        """The state of another conversation; the file of this one goes to `old_files`."""
-        conversation, old_files = event.conversation, state.old_files
-        if state.journal is not None:
-            old_files = (*old_files, (state.journal, event.keep and state.length > 0))
+    def _add(self, kind: str, **record: Any) -> None:
+        if self._journal is not None:  # else the new file has it from its beginning
+            self._missing.append({"kind": kind, **record})
+
+    def _act(self, at: int, data: Mapping[str, Any]) -> None:
+        """Note an action of the person, after the message number `at`."""
+        action = Action(at, {"time": datetime.now(timezone.utc).isoformat(), **data})
+        self._actions.append(action)
+        self._add("event", at=at, data=dict(action.data))
+
+    def _replace(self, event: Replaced) -> None:
+        """Another conversation begins."""
+        conversation = event.conversation
+        self._leave(keep=event.keep)
         title = one_line(conversation.title)
-        about = replace(conversation, messages=(), events=(), losses=[], title=title)
-        return _State(
-            about=about,
-            actions=tuple(conversation.events),
-            cost=event.cost,
-            length=len(conversation.messages),
-            journal=event.file,
-            old_files=old_files,
-            waits=not event.written,
-        )
+        self.about = replace(conversation, messages=(), events=(), losses=[], title=title)
+        self._actions, self.cost = list(conversation.events), event.cost
+        self._length, self._journal = len(conversation.messages), event.file
+        self._waits, self._answers = not event.written, False
+        self._pieces, self._id = None, ""
+        if event.file is not None or not conversation.messages:
+            self._remember_for_restart(self.id)
 
-    def _let_go(self) -> None:
-        """Close the files of earlier conversations, and remove those without a message."""
-        while self._state.old_files:
-            journal, stays = self._state.old_files[-1]
+    def _leave(self, *, keep: bool = True) -> None:
+        """Close the file; one that is not to be kept, or has no message, is removed."""
+        journal, self._journal, self._missing = self._journal, None, []
+        if journal is not None:
             with suppress(OSError):  # this only tidies up
-                (journal.close if stays else journal.remove)()
-            self._state = self._state._replace(old_files=self._state.old_files[:-1])
-
-    def _begin(self, event: Event) -> None:
-        """Begin another conversation, where the event brings one."""
-        if isinstance(event, Replaced):
-            self._pieces, self._id = None, ""
-            if self._state.journal is not None or not event.conversation.messages:
-                self._point(self.id)
-
-    def _end(self, event: Event) -> None:
-        """End the unfinished message, where the event ends the answer: its messages are written."""
-        if isinstance(event, Ended):
-            self._pieces = None
-            if self._state.journal is not None:
-                self._state.journal.end_message()
+                (journal.close if keep and self._length else journal.remove)()
 
     # Writing; the lock is held --------------------------------------------------------------------
 
     def _write(self) -> None:
-        """Write the records of the queue; the whole conversation where there is no file."""
-        state = self._state
+        """Write the missing records; the whole conversation where there is no file."""
         if self.conversations is None:
             return
-        if state.journal is None:
-            if state.length and not state.waits:
+        if self._journal is None:
+            if self._length and not self._waits:
                 self._make()
-            return
-        missing = [record for number, record in state.queue if number >= state.journal.n]
-        if missing:
-            state.journal.append([*map(self._scrub(), missing)])
-        if state.queue:
-            self._state = state._replace(queue=())
+        elif self._missing:
+            self._journal.append([*map(self._scrub(), self._missing)])
+            self._missing = []
 
-    def _make(self, *, sync: bool = False) -> None:
+    def _make(self) -> Journal:
         """Make the file, with the whole conversation."""
-        there, state = self.there(), self._state
+        folder = self.there().folder
         about = replace(
-            state.about,
-            messages=self._history[: state.length],
-            events=state.actions,
+            self.about,
+            messages=self._history[: self._length],
+            events=self._actions,
             notebook=notebook_path(),  # and not that of an opened file, which may be any
         )
-        scrub = self._scrub()
-        self._id = self._id or new_id(there.folder)  # the same id at each try
-        head = scrub({**new_head(about, self._id), "kernel": self._kernel_name()})
-        if state.cost is not None:
-            head["cost"] = state.cost
-        rest = [scrub(record) for record in [*records.whole(about, {})][1:]]
-        try:
-            journal = Journal.new(there.folder, head, rest, sync=sync)
-        except LockedError:  # an interrupted try still has the lock of this id
-            self._id = ""
-            raise
-        about = replace(state.about, began=head["began"])
-        self._state = state._replace(journal=journal, queue=(), about=about)
-        self._point(self.id)
+        self._id = self._id or new_id(folder)  # the same id at each try
+        head = {**new_head(about, self._id), "kernel": self._kernel_name()}
+        if self.cost is not None:
+            head["cost"] = self.cost
+        journal = Journal.new(folder, [*map(self._scrub(), records.whole(about, head))])
+        self._journal, self.about = journal, replace(self.about, began=head["began"])
+        self._remember_for_restart(self.id)
+        return journal
 
     def _sync(self) -> None:
-        """Wait until the disk has the file."""
-        journal = self._state.journal
-        if journal is None:
+        if self._journal is None:
             return
         try:
-            journal.sync()
+            self._journal.sync()
         except AlteredError:  # the file is gone, or another program has written it: make a new one
-            self._state = self._state._replace(journal=None, queue=())
-            journal.close()
-            self._pieces, self._id = None, ""
-            self._make(sync=True)
+            self._journal.close()
+            self._journal, self._missing, self._pieces, self._id = None, [], None, ""
+            self._make().sync()
         self._set_problem("")
 
-    def _stream(self, event: Grown) -> None:
+    def _stream(self, chunk: Chunk) -> None:
         """Write a piece of the unfinished message to the file beside."""
-        journal, chunk = self._state.journal, event.chunk
+        journal = self._journal
         if journal is None:
             return
         if chunk.start:
             format_ = "output" if chunk.type == "console" else chunk.format
             extra = {} if chunk.cell is None else {CELL: chunk.cell}
             head = Message(chunk.role, chunk.type, format_, "", chunk.recipient, extra=extra)
-            head = head.stamped()
             self._pieces = None
-            journal.begin_message(head)
+            journal.begin_message(head.stamped())
             self._pieces = self._scrub().stream().feed if is_text(chunk.type, chunk.format) else str
         if chunk.content is not None and chunk.format != "active_line" and self._pieces:
-            if self._piece[0] is not event:  # else a Ctrl-C came after the redaction
-                self._piece = event, self._pieces(chunk.content)
-            if self._piece[1]:
-                journal.write_piece(*self._piece)
+            journal.write_piece(self._pieces(chunk.content))
         if chunk.end:
             self._pieces = None
 
@@ -491,7 +391,7 @@ class JournalWriter:
     def _kernel_name(self) -> str:
         return "" if self.kernel is None else self.kernel.name
 
-    def _point(self, id_: str) -> None:
+    def _remember_for_restart(self, id_: str) -> None:
         if self.kernel is not None:
             with suppress(OSError):  # the list still has the conversation
                 self.kernel.id = id_
@@ -547,6 +447,16 @@ def _describe_turn(turn: Turn) -> dict[str, Any]:
     }
 
 
+def _why_a_copy(error: SessionError) -> str:
+    match error:
+        case LockedError():
+            return "another kernel uses the original"
+        case DamagedError():
+            return "the original is damaged"
+        case _:
+            return "the original is read-only"
+
+
 def _is_synced(event: Event, *, answers: bool) -> bool:
     """Whether the disk must have this event before anything else happens.
 
@@ -559,9 +469,7 @@ def _is_synced(event: Event, *, answers: bool) -> bool:
             return proposal.verdict != "allow"
         case Answered():
             data = _describe_decision(event)
-            return (
-                data.get("action") == "decline"
-            )  # other decisions are synced when the code begins
+            return data.get("action") == "decline"  # others are synced when the code begins
         case Asked() | Runs() | Ended() | Changed() | Marked() | Acted() | Described() | Renamed():
             return True
         case _:

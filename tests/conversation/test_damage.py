@@ -1,8 +1,9 @@
-"""A file that was cut or changed anywhere is read up to there, and nothing in it is lost for it."""
+"""A file that was cut or changed anywhere is read up to there, and stays as it is."""
 
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from sampling import SEED, amount, sample
@@ -12,6 +13,7 @@ from test_conversations import drive
 from lmc_jupyter import Session
 from lmc_jupyter.conversation import records
 from lmc_jupyter.conversation.conversations import Conversations
+from lmc_jupyter.conversation.journal import DamagedError
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Decision
 
@@ -42,14 +44,14 @@ def talk():
 def states(data: bytes) -> dict[int, list]:
     """The messages after each line, by where it ends."""
     found, folded = {}, records.Fold()
-    for body, end in records.lines(data):
-        assert folded.take(records.value(body))
+    for record, end in records.values(data):
+        assert folded.take(record)
         found[end] = folded.messages[:]
     return found
 
 
 def test_every_kind_of_record_is_there(talk):
-    kinds = {records.value(body)["kind"] for body, _ in records.lines(talk.read_bytes())}
+    kinds = {record["kind"] for record, _ in records.values(talk.read_bytes())}
     assert kinds == {"head", "message", "instead", "back", "mark", "event", "title", "turn"}
 
 
@@ -70,18 +72,17 @@ def test_a_file_that_was_cut_at_any_byte_holds_what_came_before(talk):
         assert conversations.read(talk.stem).messages == after[good]
         assert len(conversations.list()) == 1
         if size % 7 == 0:
-            writer, folded, said_so = conversations.open(talk.stem)
+            writer, folded = conversations.open(talk.stem)
             writer.close()
             assert folded.messages == after[good]
-            assert said_so == ""
             assert talk.stat().st_size == good
 
 
-def test_a_byte_that_was_changed_ends_it_there_and_the_rest_is_kept_aside(talk):
+def test_a_byte_that_was_changed_takes_nothing_of_what_stands_before_it(talk):
+    """A text that is another one is not found out; what cannot be read ends the conversation."""
     data = talk.read_bytes()
     after = states(data)
-    dice, conversations = random.Random(SEED), Conversations()
-    bad = talk.with_suffix(".bad")
+    dice, conversations, damaged = random.Random(SEED), Conversations(), 0
     for _ in range(amount(300, 2000)):
         at, bit = dice.randrange(len(data)), 1 << dice.randrange(8)
         broken = bytearray(data)
@@ -89,47 +90,77 @@ def test_a_byte_that_was_changed_ends_it_there_and_the_rest_is_kept_aside(talk):
         talk.write_bytes(broken)
         good = max((end for end in after if end <= at), default=0)
         try:
-            writer, folded, said_so = conversations.open(talk.stem)
+            found = conversations.read(talk.stem)
         except SessionError:
             assert good == 0
             continue
-        writer.close()
-        assert folded.messages == after[good]
-        assert talk.read_bytes() == data[:good]
-        assert bad.read_bytes() == broken[good:]
-        assert "damaged" in said_so or b"\n" not in broken[good:]
-        bad.unlink()
+        if not found.losses:
+            conversations.open(talk.stem)[0].close()
+            continue
+        damaged += 1
+        assert found.messages == after[good]
+        with pytest.raises(DamagedError):
+            conversations.open(talk.stem)
+        with pytest.raises(SessionError, match="damaged"):
+            conversations.rename(talk.stem, "Mine")
+        assert talk.read_bytes() == broken
+    assert damaged > 30
 
 
-@pytest.mark.parametrize("change", ["zeros", "twice", "swapped", "left out"])
-def test_lines_that_are_whole_but_not_in_their_place_are_not_taken(talk, change):
+@pytest.mark.parametrize("line", [b"\0" * 4096, b"\0" * 99 + b"\n", b"{}\n", b'"half\n', b"\n"])
+def test_a_line_that_says_nothing_is_the_end(talk, line):
     lines = talk.read_bytes().splitlines(keepends=True)
-    if change == "zeros":
-        lines[4:] = [b"\0" * 4096]
-    elif change == "twice":
-        lines.insert(4, lines[3])
-    elif change == "swapped":
-        lines[4], lines[5] = lines[5], lines[4]
-    else:
-        del lines[4]
     before = states(b"".join(lines[:4]))
-    talk.write_bytes(b"".join(lines))
+    rest = lines[4:] if line.endswith(b"\n") else []
+    talk.write_bytes(b"".join([*lines[:4], line, *rest]))
     found = Conversations().read(talk.stem)
     assert found.messages == before[max(before)]
-    assert found.losses or change == "zeros"
+    assert bool(found.losses) == line.endswith(b"\n")
+    assert [each.messages for each in Conversations().list()] == [len(found.messages)]
 
 
-def test_a_damaged_one_goes_on(talk):
-    data = talk.read_bytes()
-    talk.write_bytes(data[:-40] + b"\xff" * 20 + b"\n")
+def test_one_goes_on_with_a_copy_of_what_can_be_read_and_the_damaged_one_stays(talk):
+    broken = talk.read_bytes()[:-40] + b"\xff" * 20 + b"\n"
+    talk.write_bytes(broken)
+    before = Conversations().read(talk.stem).messages
     it = Session(model=ScriptedModel([said("New.")]))
-    assert "damaged" in it.conversation.open(talk.stem)
-    assert "damaged" in it.conversation.notice
+    assert "a copy, because the original is damaged" in it.conversation.open(talk.stem)
+    assert "bytes cannot be read" in it.conversation.notice
+    assert it.messages == before
+    assert it.journal.id == "", "one that is only looked at has no file"
     drive(it.ask("Third?"))
-    found = it.journal.conversations.read(talk.stem)
-    assert found.messages == it.messages
+    found = it.journal.conversations.read(it.journal.id)
     assert found.losses == []
-    assert [m.content for m in found.messages][-2:] == ["Third?", "New."]
+    assert found.messages == it.messages
+    assert [m.content for m in found.messages] == [*(m.content for m in before), "Third?", "New."]
+    assert talk.read_bytes() == broken
+    assert {each.id for each in Conversations().list()} == {talk.stem, it.journal.id}
+    it.close()
+
+
+OLD = Path(__file__).parents[1] / "files/journal_with_checksums.jsonl"
+
+
+def test_a_file_of_an_older_version_goes_on_with_its_unfinished_message():
+    folder = Conversations().folder
+    folder.mkdir(parents=True)
+    path = folder / "51a7e3f514cf.jsonl"
+    for suffix in (".jsonl", ".part"):
+        path.with_suffix(suffix).write_bytes(OLD.with_suffix(suffix).read_bytes())
+    [entry] = Conversations().list("third")
+    assert (entry.title, entry.messages) == ("With checksums", 6)
+    it = Session(model=ScriptedModel([said("Go on.")]), computer=Machine())
+    it.conversation.open(path.stem)
+    texts = ["First?", "Öne ", "3", "done\n", "Ok.", "Third?", "Half an answer"]
+    assert [each.content for each in it.messages] == texts
+    assert it.messages[4].extra == {"feedback": "up"}
+    assert it.messages[-1].extra == {"partial": True}
+    assert [each.data["action"] for each in it.journal.actions] == ["edit"]
+    drive(it.ask("And?"))
+    assert path.read_bytes().startswith(OLD.read_bytes())
+    found = it.journal.conversations.read(it.journal.id)
+    assert (found.losses, found.messages) == ([], it.messages)
+    it.close()
 
 
 def test_a_part_without_its_journal_or_of_another_moment_is_not_taken(talk):

@@ -234,33 +234,31 @@ def test_a_disk_that_refuses_to_open_one_leaves_the_session_as_it_is(failing):
 # And for real -------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 @pytest.mark.parametrize("call", ["open", "write", "close", "replace"])
-def test_a_ctrl_c_while_the_file_is_made_leaves_the_question_or_nothing(call, data, monkeypatch):
+def test_a_ctrl_c_while_the_file_is_made_comes_when_it_is_there(call, monkeypatch):
     def once(*arguments):
         monkeypatch.delattr(disk.calls, call)
-        getattr(disk.Calls, call)(*arguments)
-        raise KeyboardInterrupt
+        result = getattr(disk.Calls, call)(*arguments)
+        signal.raise_signal(signal.SIGINT)
+        return result
 
     gc.collect()  # a journal of another test may still have its file to close
     it = Session(ScriptedModel([said("Hello.")]), Machine())
     monkeypatch.setattr(disk.calls, call, once, raising=False)
     with pytest.raises(KeyboardInterrupt):
         it.ask("Hello?")
-    it.reset()
-    files = [each for each in data.rglob("*") if each.is_file()]
-    assert [each.suffix for each in files] in ([], [".jsonl"])
-    for each in it.journal.conversations.list():
-        assert [m.content for m in it.journal.conversations.read(each.id).messages] == ["Hello?"]
+    assert [each.content for each in kept(it).messages] == ["Hello?"]
+    assert not it.busy
     it.close()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_disk_that_is_full(data):
     folder = Conversations().folder
     folder.mkdir(parents=True)
     it = talked()
     full = os.open("/dev/full", os.O_WRONLY)
-    os.dup2(full, it.journal._state.journal._descriptor)
+    os.dup2(full, it.journal._journal._descriptor)
     os.close(full)
     drive(it.ask("Third?"))
     assert "No space left" in it.journal.problem or "Invalid argument" in it.journal.problem
@@ -346,7 +344,7 @@ def test_a_limit_on_the_size_of_files(data, size):
         [sys.executable, "-c", script],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -423,31 +421,6 @@ def test_what_json_cannot_hold_is_a_sentence_in_the_file_and_the_rest_is_saved()
     assert values[3:] == ['{"(1, 2)": "pair"}', values[4], '{"null": 1, "2": 3.5}']
 
 
-@pytest.mark.parametrize("after", [False, True])
-def test_a_ctrl_c_while_a_piece_is_written_leaves_it_once_in_the_part(data, after, monkeypatch):
-    history, pressed = History(), []
-    there = Conversations(data / "there")
-    writer = JournalWriter(history, there, lambda: ())
-    history.append(Message("user", "message", None, "What?"))
-    real = disk.calls.write
-
-    def write(descriptor, data):
-        if b'"two "' not in data or pressed:
-            return real(descriptor, data)
-        pressed.append(real(descriptor, data if after else data[:9]))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(disk.calls, "write", write, raising=False)
-    history.grow(Chunk("assistant", "message", start=True))
-    history.grow(Chunk("assistant", "message", content="One "))
-    with pytest.raises(KeyboardInterrupt):
-        history.grow(Chunk("assistant", "message", content="two "))
-    history.grow(Chunk("assistant", "message", content="three"))
-    assert pressed
-    assert there.read(writer.id).messages[-1].content == "One two three"
-    writer.close()
-
-
 @pytest.mark.parametrize("short", [False, True])
 def test_a_piece_that_could_not_be_written_leaves_no_gap_in_the_part(data, short, monkeypatch):
     """The disk has room again within the message, which a rename finds out."""
@@ -460,7 +433,7 @@ def test_a_piece_that_could_not_be_written_leaves_no_gap_in_the_part(data, short
     def write(descriptor, data):
         if b'"two "' not in data or failed:
             return real(descriptor, data)
-        failed.append(real(descriptor, data[:9]) if short else 0)
+        failed.append(real(descriptor, data[:4]) if short else 0)
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(disk.calls, "write", write, raising=False)

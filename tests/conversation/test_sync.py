@@ -1,9 +1,7 @@
-"""A question goes to the disk while the model is asked; the answer is shown when it is there."""
+"""A question is on the disk before the model is asked."""
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 
 import pytest
@@ -97,26 +95,20 @@ def asking(talk, slow):
     assert not thread.is_alive()
 
 
-@pytest.mark.usefixtures("asking")
-def test_the_model_is_asked_before_the_question_is_on_the_disk(talk, slow):
-    assert talk.model.asked.wait(60)
+def test_the_question_is_on_the_disk_before_the_model_is_asked(talk, slow, asking):
     assert slow.begun.wait(60)
-    assert not slow.end.is_set()
-    assert kept(talk).messages[-1].content == "Second?"
-
-
-def test_nothing_of_the_answer_is_shown_before_the_question_is_on_the_disk(talk, slow, asking):
-    assert talk.model.asked.wait(60)
-    assert not talk.seen.first.wait(0.2)
+    assert not talk.model.asked.is_set()
     assert talk.seen.all == []
+    assert kept(talk).messages[-1].content == "Second?"
     slow.end.set()
     asking.join(60)
+    assert talk.model.asked.is_set()
     assert "".join(filter(None, talk.seen.all)) == "One two."
     assert talk.journal.problem == ""
 
 
 def test_a_disk_that_refuses_the_question_is_said_before_the_answer(talk, slow, asking):
-    assert talk.model.asked.wait(60)
+    assert slow.begun.wait(60)
     slow.error = OSError(5, "Input/output error")
     slow.end.set()
     asking.join(60)
@@ -131,7 +123,7 @@ def test_a_disk_that_refuses_the_question_is_said_before_the_answer(talk, slow, 
 
 @pytest.mark.usefixtures("asking")
 def test_a_stop_does_not_wait_for_the_disk(talk, slow):
-    assert talk.model.asked.wait(60)
+    assert slow.begun.wait(60)
     stopping = threading.Thread(target=talk.stop)
     stopping.start()
     stopping.join(60)
@@ -139,42 +131,13 @@ def test_a_stop_does_not_wait_for_the_disk(talk, slow):
     assert not slow.end.is_set()
 
 
-def test_to_leave_a_conversation_waits_for_its_question(talk, slow):
-    talk.ask("Second?")  # and nobody reads the answer
-    assert slow.begun.wait(60)
-    leaving = threading.Thread(target=talk.reset)
-    leaving.start()
-    leaving.join(0.2)
-    assert leaving.is_alive()
-    slow.end.set()
-    leaving.join(60)
-    assert talk.messages == []
-    assert talk.journal.problem == ""
-
-
-def test_the_first_question_is_synced_once_while_the_model_is_asked(slow):
+def test_a_question_is_synced_once_and_its_answer_once(slow):
     it = Session(model=Model(), computer=Machine())
-    slow.end.clear()
-    reply = it.ask("First?")
-    thread = threading.Thread(target=lambda: drive(reply))
-    thread.start()
-    assert it.model.asked.wait(60)
-    assert slow.begun.wait(60)  # on a thread of its own, which may come later
-    assert slow.count == 1
-    slow.end.set()
-    thread.join(60)
+    for number in range(2):  # the first makes the file
+        slow.count = 0
+        reply = it.ask(f"{number}?")
+        next(reply)
+        assert slow.count == 1
+        drive(reply)
+        assert slow.count == 2
     it.close()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
-def test_a_fork_does_not_wait_for_the_sync_of_the_process_that_it_comes_from(talk, slow):
-    talk.ask("Second?")
-    assert slow.begun.wait(60)
-    child = os.fork()
-    if not child:
-        signal.alarm(60)  # ends it where it waits
-        drive(talk.ask("In the child?"))
-        talk.close()
-        os._exit(0 if "fork" in talk.journal.problem else 1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
