@@ -1,27 +1,39 @@
-"""Ctrl-C at any line of what keeps a conversation: the list and the file stay good, and it goes on.
+"""Ctrl-C at any line of what keeps a conversation: it comes between two events, never inside one.
 
-A KeyboardInterrupt is raised at the first and at the last time that each line of
-`conversation/` is reached. Lines that only enter or leave a `with` are left out: there the
-interpreter looks for no signal.
+A SIGINT is raised at the first and at the last time that each line of `conversation/` is reached,
+and at thousands of lines of the whole package. Lines that only enter or leave a `with` are left
+out: there the interpreter looks for no signal.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import linecache
+import random
+import signal
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
-from sampling import sample
+from panel_view import Records
+from sampling import SEED, amount, sample
 from scripted import Machine, assert_valid, code, said
 from test_conversations import drive, kept, session
 from watcher import Watcher
 
-from lmc_jupyter.conversation import disk, history
+from lmc_jupyter import Session
+from lmc_jupyter.content.remarks import for_person
+from lmc_jupyter.conversation import disk, history, writer
 from lmc_jupyter.conversation.conversations import Conversations
+from lmc_jupyter.errors import LMCError
+from lmc_jupyter.frontends.panel.batch import Batch
+from lmc_jupyter.frontends.panel.mirror import Mirror
+from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.gate import Decision
+from lmc_jupyter.open_interpreter import dicts
+from lmc_jupyter.turn import answering
 
 PACKAGE = str(Path(history.__file__).parents[1])
 HERE = str(Path(history.__file__).parent)
@@ -107,12 +119,12 @@ def traced(do, at=None, visit=0):
         if not name.startswith(PACKAGE) or is_finalizer(frame):
             return None
         line = name, frame.f_lineno
-        if event != "line" or not name.startswith(HERE) or frame.f_code.co_name == "_try":
+        if event != "line" or not name.startswith(HERE):
             return trace
         visits[line] = visits.get(line, 0) + 1
         if line == at and visits[line] == visit:
             sys.settrace(None)
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         return trace
 
     def done():
@@ -132,7 +144,7 @@ def traced(do, at=None, visit=0):
 def turns_in(it):
     """How many turns the file says that there were: each has its tokens and its cost."""
     lines = Conversations().path(it.journal.id).read_bytes().splitlines()
-    return sum(json.loads(line)["rec"]["kind"] == "turn" for line in lines)
+    return sum(json.loads(line)["kind"] == "turn" for line in lines)
 
 
 def is_with(line):
@@ -232,3 +244,115 @@ def test_what_was_shown_of_a_message_stays():
         there = "".join(each.content for each in it.messages[1:])
         assert there.startswith("".join(texts)), (line, visit, there)
         it.close()
+
+
+# All readers --------------------------------------------------------------------------------------
+
+
+class Talks:
+    """A model whose words and code occur once in all of its replies."""
+
+    name = label = "a talker"
+    number = 0
+
+    def respond(self, messages):
+        self.number = n = self.number + 1
+        if messages[-1].role == "computer":
+            yield said(f"so{n} ")
+        else:
+            yield said(f"one{n} ")
+            yield said(f"two{n} ")
+            yield code(f"run({n})")
+
+
+class Readers:
+    """A session and all that read its events."""
+
+    def __init__(self):
+        self.session = Session(model=Talks(), computer=Machine())
+        self.list = dicts.MessageList(self.session.history)
+        self.out, self.view = io.StringIO(), Records()
+        TextView(self.session, self.out, None)
+        self.batch = Batch(self.view.take)
+        self.mirror = Mirror(self.session, self.batch, dict)
+        self.batch.snapshot(self.mirror.snapshot)
+
+    def ask(self):
+        drive(self.session.ask("Go."), Decision(True))
+
+    def check(self):
+        """Each has the conversation."""
+        it, messages = self.session, self.session.messages
+        assert not it.busy
+        assert_valid(messages)
+        if it.journal.id:
+            found = kept(it)
+            assert (found.messages, found.events) == (messages, it.journal.actions)
+        else:
+            assert messages == []
+        self.list.grow()
+        assert self.list.list == [each.to_dict() for each in messages]
+        self.batch.flush()
+        shown = [each["note"] if "note" in each else each["message"]["content"]
+                 for each in self.view.records]  # fmt: skip
+        said_ = [for_person(each.content) for each in messages]
+        assert list(filter(None, shown)) == list(filter(None, said_))
+        answers = [each.content for each in messages if each.role == "assistant"]
+        assert [self.out.getvalue().count(each) for each in answers] == [1] * len(answers)
+
+
+def pressed(do, at):
+    """Do this; at that line of the package comes a Ctrl-C. How many lines there were, and whether
+    it ended what was done."""
+    count, name = 0, ""
+
+    def trace(frame, event, _):
+        nonlocal count, name
+        name = frame.f_code.co_filename
+        if not name.startswith(PACKAGE) or is_finalizer(frame):
+            return None
+        if event == "line":
+            count += 1
+            if count >= at > 0 and not is_with((name, frame.f_lineno)):
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        do()
+    except KeyboardInterrupt:
+        return count, True
+    finally:
+        sys.settrace(before)
+    return count, False
+
+
+def press_often(times):
+    """Press Ctrl-C so often in an answer, and compare all readers after each."""
+    dice, came = random.Random(SEED), 0
+    lines, _ = pressed(Readers().ask, 0)
+    for number in range(times):
+        if number % 20 == 0:
+            readers = Readers()
+        came += pressed(readers.ask, dice.randrange(1, lines))[1]
+        readers.check()
+        if number % 20 == 19:
+            readers.session.close()
+    return came
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_after_thousands_of_ctrl_c_all_readers_have_the_same_conversation():
+    """One that falls into a generator which the interpreter itself closes is said, and lost."""
+    times = amount(300, 5000)
+    assert press_often(times) > times * 0.9
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_without_the_guard_they_come_apart(monkeypatch):
+    for module in (history, writer, dicts, answering):
+        monkeypatch.setattr(module, "delay_interrupt", nullcontext)
+    with pytest.raises((AssertionError, LMCError)):
+        press_often(300)
