@@ -14,37 +14,33 @@ def press() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def test_a_ctrl_c_inside_the_block_comes_behind_it() -> None:
-    done = []
-    with pytest.raises(KeyboardInterrupt):
-        with delay_interrupt():
-            press()
-            done.append("all")
-        done.append("behind")
-    assert done == ["all"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_many_come_as_one_behind_the_outermost_block() -> None:
-    done = []
-    with pytest.raises(KeyboardInterrupt), delay_interrupt():
+def hold(done: list[str], error: Exception | None = None) -> None:
+    with delay_interrupt():
         with delay_interrupt():
             press()
             press()
+            done.append("inner")
         done.append("outer")
-    assert done == ["outer"]
+        if error is not None:
+            raise error
+    done.append("behind")
+
+
+def test_a_ctrl_c_inside_comes_once_behind_the_outermost_block() -> None:
+    done: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        hold(done)
+    assert done == ["inner", "outer"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with delay_interrupt():
         done.append("the next is free of it")
-    assert len(done) == 2
+    assert len(done) == 3
 
 
 def test_the_error_of_the_block_is_told_beside_it() -> None:
-    with pytest.raises(KeyboardInterrupt) as caught, delay_interrupt():
-        press()
-        raise ValueError("mine")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        hold([], ValueError("mine"))
     assert isinstance(caught.value.__context__, ValueError)
-    with pytest.raises(ValueError, match="mine"), delay_interrupt():
-        raise ValueError("mine")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
