@@ -83,13 +83,15 @@ class Answers:
 
     def stop(self) -> None:
         """Let nothing more begin, and end the model's reply; from any thread."""
-        self._stop.set()
+        with delay_interrupt():  # an event has a lock of its own, which a Ctrl-C may leave taken
+            self._stop.set()
         if isinstance(self._model, Stoppable):
             self._model.stop()
 
     def ready(self) -> None:
         """Clear the stop before the next answer."""
-        self._stop.clear()
+        with delay_interrupt():
+            self._stop.clear()
 
     def is_giving(self, at: int) -> bool:
         """Whether the message at this place belongs to an answer that is being given."""
@@ -267,7 +269,15 @@ class Idle:
         self.lock, self.what = lock, what
 
     def __enter__(self) -> None:
-        if not self.lock.acquire(blocking=False):
+        is_mine = False
+        try:
+            with delay_interrupt():
+                is_mine = self.lock.acquire(blocking=False)
+        except KeyboardInterrupt:
+            if is_mine:
+                self.lock.release()
+            raise
+        if not is_mine:
             raise SessionError(f"cannot {self.what} while an answer is in progress: stop it first")
 
     @property
