@@ -273,12 +273,13 @@ class Idle:
         try:
             with delay_interrupt():
                 is_mine = self.lock.acquire(blocking=False)
+                if not is_mine:
+                    text = f"cannot {self.what} while an answer is in progress: stop it first"
+                    raise SessionError(text)
         except KeyboardInterrupt:
             if is_mine:
                 self.lock.release()
             raise
-        if not is_mine:
-            raise SessionError(f"cannot {self.what} while an answer is in progress: stop it first")
 
     @property
     def __exit__(self) -> Callable[..., None]:
