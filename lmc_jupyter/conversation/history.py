@@ -121,7 +121,7 @@ class History(Sequence[Message]):
             message = self._assembler.take(chunk)
             if message is not None:
                 message = self._close(message.stamped())
-            self.tell(Grown(chunk))  # behind it: who is shown the end may count on the whole
+            self._tell(Grown(chunk))  # behind it: who is shown the end may count on the whole
             return message
 
     def flush(self) -> None:
@@ -201,7 +201,11 @@ class History(Sequence[Message]):
 
         Of several events all have happened, or none. A Ctrl-C comes out of it when all are told.
         """
-        with delay_interrupt(), self._telling:
+        with delay_interrupt():
+            self._tell(*events)
+
+    def _tell(self, *events: Event) -> None:
+        with self._telling:
             self._apply(events)
             self._untold.extend(events)
             if self._tells:
