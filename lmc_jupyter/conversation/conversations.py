@@ -10,12 +10,12 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import platformdirs
 
@@ -23,11 +23,7 @@ from lmc_jupyter.content import shorten
 from lmc_jupyter.conversation import Conversation, journal, records
 from lmc_jupyter.conversation.disk import calls
 from lmc_jupyter.conversation.journal import Journal, LockedError
-from lmc_jupyter.conversation.scrub import is_text
 from lmc_jupyter.errors import SessionError
-
-if TYPE_CHECKING:
-    from lmc_jupyter.lmc import Message
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _HALF = re.compile(rf"\.({_ID.pattern})\.jsonl\.\d+")  # see `disk.write_whole`
@@ -114,16 +110,14 @@ class Conversations:
             data = journal.read_bytes(self.path(id_))
         except (OSError, SessionError):
             return None
-        messages: Sequence[Message] = ()
-        if entry is None or known != sign or _may_have(data, search):
-            fold, _ = records.fold(data)
-            if not fold.n:
-                return None
-            entry, messages = _entry(id_, fold.conversation), fold.messages
-            self._known[id_] = sign, entry
+        head, messages = _scan(data)
+        if not head:
+            return None
+        entry = _entry(id_, head, messages)
+        self._known[id_] = sign, entry
         if not search:
             return entry
-        found = _search(messages, search.casefold())
+        found = _search(messages, search)
         is_named = search.casefold() in f"{entry.title} {entry.notebook}".casefold()
         return replace(entry, found=found) if found or is_named else None
 
@@ -329,27 +323,67 @@ def copy_of(title: str) -> str:
     return f"{title} (copy)" if title and not title.endswith("(copy)") else title
 
 
-def _entry(id_: str, conversation: Conversation) -> ConversationEntry:
-    return ConversationEntry(
-        id_,
-        one_line(conversation.title) or title_of(conversation.messages),
-        conversation.notebook,
-        conversation.model,
-        conversation.began,
-        messages=len(conversation.messages),
+_KIND = re.compile(rb'\{(?:"n":\d+,)?"kind":"([a-z]+)"(?:,"at":(\d{1,15}))?')
+_QUESTION = re.compile(_KIND.pattern + rb',"message":\{"role":"user","type":"message"')
+
+
+def _scan(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    """The head of a file, with the title and the model that it has in the end, and the lines of
+    its messages: most are never parsed, which takes the longest."""
+    head: dict[str, Any] = {}
+    messages: list[bytes] = []
+    for body, _ in records.lines(data):
+        start = _KIND.match(body)
+        if start is None:
+            break
+        kind, at = start[1], start[2]
+        if kind == b"message":
+            messages.append(body)
+        elif kind == b"instead" and at is not None and int(at) < len(messages):
+            messages[int(at)] = body
+        elif kind in (b"head", b"back", b"title", b"turn"):
+            record = records.value(body)
+            if not isinstance(record, dict):
+                break
+            if kind == b"head":
+                head = record
+            elif kind == b"back" and isinstance(record.get("to"), int):
+                del messages[max(record["to"], 0) :]
+            elif kind == b"title":
+                head["title"] = record.get("title", "")
+            elif kind == b"turn":
+                head["model"] = record.get("model") or head.get("model", "")
+    return head, messages
+
+
+def _entry(id_: str, head: Mapping[str, Any], messages: Sequence[bytes]) -> ConversationEntry:
+    title, notebook, model, began = (
+        str(head.get(key, "")) for key in ("title", "notebook", "model", "began")
     )
+    if not one_line(title):
+        title = next((_content(body) for body in messages if _QUESTION.match(body)), "")
+    return ConversationEntry(id_, one_line(title), notebook, model, began, messages=len(messages))
 
 
-def _may_have(data: bytes, search: str) -> bool:
-    """Whether a file may have this text in a message: if not, it need not be understood."""
-    text = json.dumps(search, ensure_ascii=False)[1:-1].casefold()
-    return text in data.decode("utf-8", "replace").casefold()
+def _search(messages: Iterable[bytes], search: str) -> str:
+    """The text around the first place where a message holds this; "" when none does."""
+    pattern = json.dumps(search, ensure_ascii=False)[1:-1].casefold()
+    for body in messages:
+        if pattern in body.decode("utf-8", "replace").casefold():
+            around = _around(_content(body), search.casefold())
+            if around:
+                return around
+    return ""
 
 
-def _search(messages: Iterable[Message], search: str) -> str:
-    """The text around the first place where a message has this; "" when none has."""
-    texts = (each.content for each in messages if is_text(each.type, each.format))
-    return next(filter(None, (_around(str(text), search) for text in texts)), "")
+def _content(body: bytes) -> str:
+    """The text of a message; "" for an image or a sound."""
+    record = records.value(body)
+    message = record.get("message") if isinstance(record, dict) else None
+    if not isinstance(message, dict) or message.get("type") in ("image", "audio"):
+        return ""
+    content = message.get("content")
+    return content if isinstance(content, str) else ""
 
 
 def _around(text: str, search: str) -> str:

@@ -12,6 +12,7 @@ In version 1 a line was `{"crc":N,"rec":record}`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -22,6 +23,8 @@ from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import PARTIAL, Message, is_partial
 
 VERSION = 2
+_OLDER = re.compile(rb'\{"crc":\d+,"rec":')
+"""The beginning of a line of version 1."""
 _FAR = 1 << 53
 
 
@@ -49,20 +52,22 @@ def as_text(value: Any) -> str:
         return f"(not saved: the text of a {type(value).__name__} fails: {type(error).__name__})"
 
 
-def values(data: bytes) -> Iterator[tuple[Any, int]]:
-    """The value of each whole line, None for what cannot be read; and where the line ends."""
+def lines(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """The JSON of each whole line, and where the line ends."""
     start = 0
-    while (end := data.find(b"\n", start) + 1) > 0:
-        yield _value(data[start:end]), end
-        start = end
+    while (end := data.find(b"\n", start)) >= 0:
+        older = _OLDER.match(data, start)
+        body = data[start:end] if older is None else data[older.end() : end - 1]
+        start = end + 1
+        yield body, start
 
 
-def _value(line: bytes) -> Any:
+def value(body: bytes) -> Any:
+    """The value of a line's JSON; None for what cannot be read."""
     try:  # `json.loads` would first find out the encoding, which takes a third of the time
-        read = _DECODER.decode(line.decode("utf-8", "surrogatepass"))
+        return _DECODER.decode(body.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
         return None
-    return read["rec"] if isinstance(read, dict) and read.keys() == {"crc", "rec"} else read
 
 
 _DECODER = json.JSONDecoder()
@@ -174,8 +179,8 @@ _KINDS: dict[str, Callable[[Fold, dict[str, Any]], None]] = {
 def fold(data: bytes) -> tuple[Fold, int]:
     """The fold of these bytes up to the first bad line, and the number of good bytes."""
     state, good = Fold(), 0
-    for record, end in values(data):
-        if not state.take(record):
+    for body, end in lines(data):
+        if not state.take(value(body)):
             break
         good = end
     return state, good
@@ -219,7 +224,7 @@ def part(data: bytes, state: Fold) -> Message | None:
     The first line is a `part_head`, each other one a piece of text. A part that began before the
     last change of the messages is in them already.
     """
-    read = (each for each, _ in values(data))
+    read = (value(body) for body, _ in lines(data))
     head = next(read, None)
     if not isinstance(head, dict) or not isinstance(head.get("head"), dict):
         return None

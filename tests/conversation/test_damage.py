@@ -44,14 +44,14 @@ def talk():
 def states(data: bytes) -> dict[int, list]:
     """The messages after each line, by where it ends."""
     found, folded = {}, records.Fold()
-    for record, end in records.values(data):
-        assert folded.take(record)
+    for body, end in records.lines(data):
+        assert folded.take(records.value(body))
         found[end] = folded.messages[:]
     return found
 
 
 def test_every_kind_of_record_is_there(talk):
-    kinds = {record["kind"] for record, _ in records.values(talk.read_bytes())}
+    kinds = {records.value(body)["kind"] for body, _ in records.lines(talk.read_bytes())}
     assert kinds == {"head", "message", "instead", "back", "mark", "event", "title", "turn"}
 
 
