@@ -61,6 +61,13 @@ def text_of(lab: Any, code: str) -> str:
     return "\n".join(line.rpartition("\r")[2].rstrip() for line in lines)
 
 
+def number_of(messages: list[dict[str, Any]]) -> int:
+    """The number of the cell that these messages are of."""
+    return next(
+        m["content"]["execution_count"] for m in messages if m["msg_type"] == "execute_input"
+    )
+
+
 def refused(lab: Any, code: str) -> str:
     """The sentence of a command that does nothing; IPython prints one on wrong words."""
     cell = lab.start(code)
@@ -90,15 +97,15 @@ def test_numbers_of_the_kernel_before_a_restart_tell_of_no_order(
     path = tmp_path / "mine.ipynb"
     lab = make_frontend(env={"JPY_SESSION_NAME": str(path)})
     lab.run(ANSWERS)
-    lab.run("b = 1")
-    lab.run("c = 1")
+    first, second = (number_of(lab.run(source)) for source in ("b = 1", "c = 1"))
     cells = [
         nbformat.v4.new_code_cell(source, execution_count=count)
-        for source, count in (("c = 1", 4), ("b = 1", 3))  # the frontend itself ran one
+        for source, count in (("c = 1", second), ("b = 1", first))
     ]
     notebook = nbformat.v4.new_notebook(cells=cells)
     nbformat.write(notebook, path)
-    assert "it ran out of order: In [4] stands above In [3]" in text_of(lab, "%lmc check")
+    order = f"it ran out of order: In [{second}] stands above In [{first}]"
+    assert order in text_of(lab, "%lmc check")
     lab.restart()
     lab.run(ANSWERS)
     lab.run("b = 1")

@@ -114,11 +114,15 @@ def context():
     return pyspark.SparkContext._active_spark_context
 
 def look(true):
-    '''Say when it is true, while the cell waits.'''
+    '''Say when it is true, while the cell waits.
+
+    The thread stays: ipykernel 6 may lose what a thread printed right before its end.
+    '''
     def wait():
         while not true():
             time.sleep(0.05)
         print('now\\n', end='')  # in one piece
+        threading.Event().wait()
     threading.Thread(target=wait, daemon=True).start()
 
 jobs.PATIENCE_SECONDS = 600.0
