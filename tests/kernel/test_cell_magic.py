@@ -779,7 +779,7 @@ def test_where_updates_are_repeated_each_message_stands_there_once(lab, seen):
     replies = "[said('Let me see.'), code('print(40)')], [code('print(41)')], [said('Well.')]"
     cell = run_by_a_server(lab, replies)
     first = person.question()
-    assert shown(lab, cell) == ["Let me see.", "buttons"]
+    lab.until(lambda: shown(lab, cell) == ["Let me see.", "buttons"], "the text and its buttons")
     person.click(first, code="print(42)")
     person.click(person.question(), "decline", reason="no more")
     lab.finish(cell)
