@@ -147,6 +147,7 @@ def test_a_block_that_runs_has_its_seconds_and_a_stop_below_it(asking):
         " at([...cell.querySelectorAll('pre')].find(e => e.innerText.trim() === 'begun')).top]; }"
     )
     assert places == sorted(places)
+    assert row.locator(".lmc-bar-state").bounding_box()["height"] < 22, "in one line"
     row.get_by_role("button", name="Stop", exact=True).click()  # while the line that runs changes
     asked.done()
     expect(row).to_have_count(0)
