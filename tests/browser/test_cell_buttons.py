@@ -165,6 +165,18 @@ def test_code_in_a_cell_is_broken_between_words(asking):
     assert asked.cell.locator(".lmc-code").evaluate(breaks) == "normal"
 
 
+def test_where_a_cell_is_narrow_the_name_of_the_model_gives_way_first(asking):
+    asked = asking("script([code('1 + 1', end=True)], [said('Two.')])")
+    ask_card(asked.cell).wait_for()
+    bar = asked.cell.locator(".lmc-bar").first
+    bar.evaluate("bar => { bar.style.width = '300px'; }")
+    state = bar.locator(".lmc-bar-state")
+    expect(state).to_have_text("Waiting for your decision")
+    assert state.bounding_box()["height"] < 22, "in one line"
+    asked.press("Run")
+    asked.done()
+
+
 def test_stop_at_a_question_runs_nothing(asking):
     asked = asking("script([said('Shall I?'), code('ran = True', end=True)])")
     ask_card(asked.cell).wait_for()
