@@ -6,10 +6,26 @@ left out. A cut falls between lines, unless a line is very long.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+MAX_NAMES = 12
+"""Of those that are left out; the others are counted."""
+
 
 def line(text: str, most: int) -> str:
     """The text in at most `most` characters; its last is `…` where it was longer."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def more_names(names: Sequence[str], count: int, most: int = 120) -> str:
+    """The line that stands for names which are not listed: their number, and as many of them as
+    `most` characters have room for.
+    """
+    some = list(names[:MAX_NAMES])
+    while some and len(", ".join(some)) > most:
+        some.pop()
+    which = ", ".join([*some, *(["…"] if count > len(some) else [])])
+    return f"… and {count} more names" + (f" ({which})" if some else "")
 
 
 def head(text: str, most: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from lmc_jupyter.content import columns
+from lmc_jupyter.content import columns, shorten
 from lmc_jupyter.content.tokens import estimate
 from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.lmc import Message
@@ -125,18 +125,24 @@ def fewer_names(namespace: str, most: int) -> str:
     """
     if estimate(namespace) <= most:
         return namespace
-    lines, room, count = namespace.splitlines(), most - _AROUND, 0
+    characters = min(120, most // 3)
+    room, count = most - _AROUND - characters // 2, 0
+    names: list[str] = []
     last: list[str] = []
-    for line in reversed(lines):
+    for line in reversed(namespace.splitlines()):
         room -= estimate(line) + 1
-        summary = _MORE_NAMES.fullmatch(line)
-        if room < 0 or count or summary is not None:
-            count += int(summary.group(1)) if summary is not None else 1
+        summary = _MORE_NAMES.match(line)
+        if summary is not None:
+            count += int(summary.group(1))
+            names += filter(None, (summary.group(2) or "").removesuffix(", …").split(", "))
+        elif room < 0 or count:
+            count += 1
+            names.append(line.partition(": ")[0])
         else:
             last.append(line)
-    return "\n".join([f"… and {count} more names", *reversed(last)])
+    return "\n".join([shorten.more_names(names, count, characters), *reversed(last)])
 
 
-_MORE_NAMES = re.compile(r"… and (\d{1,9}) more names")
+_MORE_NAMES = re.compile(r"… and (\d{1,9}) more names(?: \((.*)\))?$")
 _AROUND = 12
 """Tokens around a message."""

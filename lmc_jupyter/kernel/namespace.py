@@ -63,7 +63,7 @@ def summary(
         room -= len(line) + 1
         lines.append(line)
     if rest := len(names) - len(lines):
-        lines.append(f"… and {rest} more names")
+        lines.append(shorten.more_names(names[:rest][::-1], rest))
     lines += [f"{name}: {text}" for name, text in reversed(list(lead.items()))]
     return "\n".join(reversed(lines))
 

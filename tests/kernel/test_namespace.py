@@ -77,10 +77,11 @@ def test_a_hidden_name_that_the_user_has_taken_is_told():
     assert summary(shell(hidden=[1])) == "hidden: list, 1 items"
 
 
-def test_the_newest_come_when_there_are_many_and_the_rest_is_counted():
+def test_the_newest_come_when_there_are_many_and_of_the_rest_a_dozen_names_and_the_number():
     text = summary(shell(**{f"v{n}": n for n in range(100)}), limit=3)
     assert text.splitlines() == [
-        "… and 97 more names", "v97: int", "v98: int", "v99: int",
+        "… and 97 more names (v96, v95, v94, v93, v92, v91, v90, v89, v88, v87, v86, v85, …)",
+        "v97: int", "v98: int", "v99: int",
     ]  # fmt: skip
 
 
@@ -89,7 +90,7 @@ def test_of_many_names_those_of_the_question_stay_then_the_persons_then_a_models
     python = LivePython(it)
     python.made.add(("flights", "dict_of", "k", "late"), set(), it.user_ns)
     lines = python.names(mentions={"v3", "and"}, loops={"k"}).splitlines()
-    assert lines[0] == "… and 24 more names"
+    assert lines[0].startswith("… and 24 more names (v")
     assert [line.partition(":")[0] for line in lines[-3:]] == ["flights", "late", "v3"]
     assert not [line for line in lines if line.startswith(("k:", "dict_of:"))]
 

@@ -667,7 +667,7 @@ def test_by_the_tokenizer_itself_it_fits_too():
 
 
 def test_a_small_window_is_told_the_newest_names_only(small):
-    lines = "\n".join(["… and 7 more names", *(f"name_{n}: int, {n}" for n in range(300))])
+    lines = "\n".join(["… and 7 more names (a, b, …)", *(f"name_{n}: int, {n}" for n in range(300))])
     brief = Brief("Answer.", lines)
     model = LiteLLMModel("openai/m", api_base=small.base, tools=True, context_window=2_000)
     for _ in model.with_brief(lambda: brief, lambda _: None).respond([asks("Now?")]):
@@ -676,7 +676,10 @@ def test_a_small_window_is_told_the_newest_names_only(small):
     told = [line for line in said.splitlines() if line.startswith("name_")]
     assert told[-1] == "name_299: int, 299"
     assert 10 < len(told) < 100
-    assert f"… and {307 - len(told)} more names\n{told[0]}" in said
+    first = 300 - len(told)
+    gone = f"… and {first + 7} more names (name_{first - 1}, name_{first - 2}, "
+    assert gone in said
+    assert f", …)\n{told[0]}" in said
     assert names.fewer_names(lines, 100_000) is lines
 
 
