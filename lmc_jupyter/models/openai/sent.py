@@ -14,6 +14,8 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
+from itertools import takewhile
+from operator import is_
 from typing import Any
 
 from lmc_jupyter.content.tokens import estimate
@@ -177,7 +179,7 @@ class Sent:
             self._add(messages[len(self.messages) :], brief, abilities)
             self.messages = [*messages]
         self._mark()
-        if sum(map(_images_of, self.chat)) > MAX_IMAGES:
+        if _count_images(self.chat) > MAX_IMAGES:
             self.renew("there were too many images")
             self._begin(brief, abilities)
             whole = messages if selection is None else selection.messages
@@ -231,7 +233,7 @@ class Sent:
 
     def tokens(self) -> int:
         """Tokens of the chat, by a cautious estimate."""
-        images = sum(map(_images_of, self.chat))
+        images = _count_images(self.chat)
         sizes = (budget.AROUND + estimate(_texts_of(each)) for each in self.chat)
         return images * budget.IMAGE_TOKENS + sum(sizes)
 
@@ -255,18 +257,10 @@ class Sent:
 
     def _changes(self, before: _State) -> dict[str, Any]:
         """What the last request has changed, as JSON; images are in the conversation already."""
-        at = 0
-        for old, new in zip(before.chat, self.chat, strict=False):
-            if old is not new:
-                break
-            at += 1
+        at = _count_common(before.chat, self.chat)
         if before.chat and at == len(before.chat) and json.dumps([before.chat[-1]]) != before.last:
             at -= 1
-        kept = 0
-        for mark, again in zip(before.marks, self._marks, strict=False):
-            if mark is not again:
-                break
-            kept += 1
+        kept = _count_common(before.marks, self._marks)
         changes: dict[str, Any] = {
             "at": at,
             "chat": [_without_images(each) for each in self.chat[at:]],
@@ -498,9 +492,15 @@ def _without_same(mark: _Mark, before: _Mark | None) -> _Mark:
     return replace(mark, names=names, instructions=instructions)
 
 
+def _count_common(before: Sequence[object], now: Sequence[object]) -> int:
+    """How many objects at the beginning of both are identical."""
+    return sum(takewhile(bool, map(is_, before, now)))
+
+
 def _same(before: Sequence[Message], now: Sequence[Message]) -> int:
     """How many messages at the beginning are the same to a model."""
-    for at, (old, new) in enumerate(zip(before, now, strict=False)):
+    first = _count_common(before, now)
+    for at, (old, new) in enumerate(zip(before[first:], now[first:], strict=False), first):
         if old is not new and (
             (old.id, old.role, old.type, old.format, old.recipient, old.content)
             != (new.id, new.role, new.type, new.format, new.recipient, new.content)
@@ -527,10 +527,9 @@ def _describe_instructions(before: str, now: str) -> str:
     return "\n".join(texts)
 
 
-def _images_of(message: Mapping[str, Any]) -> int:
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    return sum(part.get("type") == "image_url" for part in parts)
+def _count_images(chat: Sequence[Mapping[str, Any]]) -> int:
+    lists = [parts for each in chat if isinstance(parts := each.get("content"), list)]
+    return sum(part.get("type") == "image_url" for parts in lists for part in parts)
 
 
 def _texts_of(message: Mapping[str, Any]) -> str:
