@@ -667,7 +667,8 @@ def test_by_the_tokenizer_itself_it_fits_too():
 
 
 def test_a_small_window_is_told_the_newest_names_only(small):
-    lines = "\n".join(["… and 7 more names (a, b, …)", *(f"name_{n}: int, {n}" for n in range(300))])
+    told = [f"name_{n}: int, {n}" for n in range(300)]
+    lines = "\n".join(["… and 7 more names (a, b, …)", *told])
     brief = Brief("Answer.", lines)
     model = LiteLLMModel("openai/m", api_base=small.base, tools=True, context_window=2_000)
     for _ in model.with_brief(lambda: brief, lambda _: None).respond([asks("Now?")]):
