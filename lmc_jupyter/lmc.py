@@ -259,42 +259,44 @@ SECONDS = "seconds"
 INSERTED, FEEDBACK, SENTIMENT = "inserted", "feedback", "sentiment"
 CELL, TAKEN, WAS = "cell", "taken", "was"
 
+_FILES = "LMC, notebooks, GLM"
+
 KEYS: dict[str, tuple[str, str, str]] = {
     PARTIAL: (
         "the loop and the journal, where a message was stopped before its end",
         "everybody: code with it is never offered",
-        "all but Markdown",
+        _FILES,
     ),
     EDITED: (
         "the loop, where the person changed the code before it ran",
         "the model, the panel and cells, agents",
-        "all but Markdown and notebooks",
+        _FILES,
     ),
     SECONDS: (
         "the loop, on the last result of a block that took long or was stopped",
         "the model",
-        "all but Markdown and notebooks",
+        _FILES,
     ),
-    CONTEXT: ("the question, with what of the notebook goes along", "the model, views", "LMC"),
-    FIGURE_OF: ("the question, with the cell of a figure", "the model, the panel", "LMC"),
-    INSERTED: ("the question, with the length of the values below it", "an edit of it", "LMC"),
-    FEEDBACK: ("the person's thumb", "the panel", "LMC and GLM"),
+    CONTEXT: ("the question, with what of the notebook goes along", "the model, views", _FILES),
+    FIGURE_OF: ("the question, with the cell of a figure", "the model, the panel", _FILES),
+    INSERTED: ("the question, with the length of the values below it", "an edit of it", _FILES),
+    FEEDBACK: ("the person's thumb", "the panel", _FILES),
     CELL: (
         "the model, of a proposal: N of the `In [N]` whose place it is to take",
         "the panel, cells, other models",
-        "all but Markdown",
+        f"{_FILES}, chat messages",
     ),
     TAKEN: (
         "the person's press: what became of a proposal (see `TAKINGS`)",
         "the panel, notebooks",
-        "LMC, notebooks and GLM",
+        _FILES,
     ),
     WAS: (
         "a reader of another program's file: the values that it changed",
         "the exports: it is what the file had, no thought of a model",
-        "LMC, notebooks and GLM",
+        _FILES,
     ),
-    SENTIMENT: ("an application", "an application", "LMC and GLM"),
+    SENTIMENT: ("an application", "an application", _FILES),
 }
 """Our keys in `Message.extra` -> (who writes it, who reads it, which files keep it)."""
 

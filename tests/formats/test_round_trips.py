@@ -20,7 +20,9 @@ from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import formats
 from lmc_jupyter.lmc import (
+    CELL,
     FORMATS,
+    KEYS,
     RECIPIENTS,
     ROLES,
     TAKINGS,
@@ -49,6 +51,15 @@ OF_MESSAGES = {
     "gone": "The file lacks some messages",
     "added": "more messages are read back than were saved",
 }
+
+
+KEPT_BY = {
+    "LMC": ["lmc"],
+    "notebooks": ["notebook"],
+    "GLM": ["glm-yaml", "glm-json", "glm-protobuf"],
+    "chat messages": ["openai"],
+}
+"""Words of the table of our keys -> names of formats."""
 
 
 def exact(value: Any) -> str:
@@ -255,3 +266,17 @@ def test_a_proposal_that_was_written_and_read_is_one_and_never_waits(
     assert not any(map(is_code, again))
     [found] = filter(is_proposal, again)
     assert (found.format, found.recipient, cell_of(found)) == (language, "user", cell)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_table_of_keys_says_which_files_keep_them(key):
+    recipient = "user" if key == CELL else None
+    code = Message("assistant", "code", "python", "1+1", recipient, extra={key: 7})
+    found = set()
+    for name, format_ in formats().items():
+        if not (hasattr(format_, "read") and hasattr(format_, "write")):
+            continue
+        data, _ = format_.write(Conversation([code]))
+        if key in format_.read(data).messages[0].extra:
+            found.add(name)
+    assert found == {each for word in KEYS[key][2].split(", ") for each in KEPT_BY[word]}
