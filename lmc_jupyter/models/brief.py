@@ -1,7 +1,7 @@
 """What a model is told beside the conversation: who it is, what there is, what it may write.
 
-One rule: it is made anew for every reply, because the namespace changes while code runs; it
-is never part of the history.
+One rule: it is made anew for every reply, because the namespace changes while code runs, and what
+of it was not sent before is said at the end of the request; it is never part of the history.
 """
 
 from __future__ import annotations
