@@ -16,6 +16,7 @@ import psutil
 import pytest
 from stopping import stopped_after
 
+from lmc_jupyter.computer import lookups
 from lmc_jupyter.computer.languages import jupyter_kernel
 from lmc_jupyter.computer.languages.jupyter_kernel import wait_for
 from lmc_jupyter.computer.languages.subkernel import SubKernel, kernelspec_for, kernelspecs
@@ -97,8 +98,9 @@ def kernelspec(place, name, argv, language, **more):
     (directory / "kernel.json").write_text(json.dumps(spec))
 
 
-def test_a_kernel_is_found_by_its_language_as_soon_as_it_is_there(tmp_path, monkeypatch):
+def test_a_kernel_is_found_by_its_language_once_the_last_look_holds_no_more(tmp_path, monkeypatch):
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    monkeypatch.setattr(lookups, "SECONDS", 0.0)
     (tmp_path / "kernels").mkdir()
     assert kernelspec_for("Klingon") is None
     assert "no Jupyter kernel for klingon" in SubKernel("", "klingon").availability().missing
