@@ -19,7 +19,7 @@ from lmc_jupyter.computer.effects.shell import add_shell, shell_object
 from lmc_jupyter.computer.effects.sql import sql_effects
 from lmc_jupyter.computer.effects.tables import HONEST, module_in
 from lmc_jupyter.computer.effects.value import NOTHING, OWN, THEIRS, UNKNOWN, Value, mix, source
-from lmc_jupyter.computer.tools.namespace import PATH as TOOLS
+from lmc_jupyter.computer.tools import PATH as TOOLS
 from lmc_jupyter.content.effect import EffectKind
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from lmc_jupyter.computer.effects import tables
 from lmc_jupyter.computer.effects.tables import words
-from lmc_jupyter.computer.tools import namespace
+from lmc_jupyter.computer.tools import path_of
 from lmc_jupyter.content import shorten
 from lmc_jupyter.kernel.namespace import ARRAY_MODULES, module_of, type_and_shape
 from lmc_jupyter.keys import redact
@@ -262,7 +262,7 @@ def is_changed_by(value: Any, method: str, is_part: bool) -> bool:
     is_part : it is a method of something inside the value
     """
     kind, module = type(value), library_of(value)
-    if namespace.path_of(value) is not None or kind in IMMUTABLE or issubclass(kind, INERT):
+    if path_of(value) is not None or kind in IMMUTABLE or issubclass(kind, INERT):
         return False
     if module in _METHODS or module in ARRAY_MODULES - {"torch", "tensorflow"}:
         return not is_part and method in _METHODS.get(module, "").split()
@@ -315,7 +315,7 @@ def _place(value: Any) -> str:
     """
     if is_module(value):
         return str(members_of(value).get("__name__", ""))
-    if tool := namespace.path_of(value):
+    if tool := path_of(value):
         return tool
     kind = type(value)
     function = value.__func__ if kind is types.MethodType else value
@@ -355,7 +355,7 @@ def find(place: str) -> Any:
 def is_theirs(value: Any) -> bool:
     """Whether its code is the person's own: made in the notebook, or in a file of theirs."""
     kind = type(value)
-    if namespace.path_of(value) is not None:
+    if path_of(value) is not None:
         return False
     if kind in (types.MethodType, functools.partial):
         return is_theirs(value.__func__ if kind is types.MethodType else value.func)

@@ -193,21 +193,13 @@ def may_speak(html: str) -> bool:
     return _MAY_SPEAK.search(html) is not None
 
 
-def listen(pieces: Pieces, screen: Screen, is_native: Callable[[], bool]) -> Pieces:
-    """Yield the output of another language, and at its end the consoles of its pages.
-
-    Parameters
-    ----------
-    is_native : whether the kernel itself shows the output: then it is the person's own, with the
-        rights of their page, and no report of it is waited for
-    """
+def listen(pieces: Pieces, screen: Screen) -> Pieces:
+    """Yield the output of another language, and at its end the consoles of its pages."""
     pages: list[PendingPage] = []
     try:
-        listens = not is_native()
         for piece in pieces:
             if (
-                listens
-                and piece.type == "code"
+                piece.type == "code"
                 and piece.format == "html"
                 and piece.recipient != "assistant"
                 and len(pages) < MAX_PAGES

@@ -22,6 +22,7 @@ from lmc_jupyter.computer.languages.python_block import Block
 from lmc_jupyter.computer.languages.python_greenlet import READ_SECONDS, OnReadersThread
 from lmc_jupyter.computer.languages.python_uses import uses
 from lmc_jupyter.computer.screen import Screen
+from lmc_jupyter.computer.tools import PATH, path_of
 from lmc_jupyter.content.effect import OF_NAMES, Effect
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel import runner
@@ -251,9 +252,7 @@ class LivePython:
         shell = self._shell or current_shell()
         if shell is None:
             return find_effects("python", code)
-        from lmc_jupyter.computer.tools.namespace import Tools
-
-        tools = {name: each for name, each in shell.user_ns.items() if type(each) is Tools}
+        tools = {name: each for name, each in shell.user_ns.items() if path_of(each) == PATH}
         made = self.made.names(shell.user_ns)
         return tuple(
             replace(each, is_theirs=False) if each.kind in OF_NAMES and each.name in made else each

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from lmc_jupyter.computer.languages.python_syntax import parse
+from lmc_jupyter.computer.tools import path_of
 from lmc_jupyter.lmc import canonical
 
 _SHELL_MAGICS = {
@@ -63,8 +64,6 @@ def uses(code: str, shell: Any | None) -> frozenset[str]:
 
 def _tools_names(shell: Any | None) -> set[str]:
     """The names in the notebook for tools of MCP servers."""
-    from lmc_jupyter.computer.tools.namespace import path_of  # at the first code that is shown
-
     names = list(getattr(shell, "user_ns", {}).items())
     return {name for name, value in names if path_of(value) is not None}
 

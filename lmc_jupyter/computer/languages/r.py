@@ -49,18 +49,8 @@ class R:
         self._plain = PlainR(patience)
         self._kernel: SubKernel | None = None
         self._current: PlainR | SubKernel | None = None
-        self._screen: Screen | None = None
-
-    @property
-    def screen(self) -> Screen | None:
+        self.screen: Screen | None = None
         """The front end's screen: IRkernel asks the person by it."""
-        return self._screen
-
-    @screen.setter
-    def screen(self, screen: Screen | None) -> None:
-        self._screen = screen
-        if self._kernel is not None:
-            self._kernel.screen = screen
 
     def availability(self) -> Availability:
         """Whether there is an IRkernel or an R."""
@@ -72,6 +62,8 @@ class R:
     def run(self, code: str) -> Pieces:
         """Run a block by IRkernel or by R itself; see `BlockLanguage.run`."""
         engine = self._engine()
+        if self._kernel is not None:
+            self._kernel.screen = self.screen
         if isinstance(engine, PlainR) or self._current is not None or self._wants_kernel:
             self._current = engine
             return engine.run(code)
@@ -120,7 +112,6 @@ class R:
             from lmc_jupyter.computer.languages.subkernel import SubKernel
 
             self._kernel = SubKernel("", self.name, self.aliases)
-            self._kernel.screen = self._screen
         return self._kernel
 
 

@@ -11,9 +11,13 @@ Source: the Model Context Protocol, https://modelcontextprotocol.io/specificatio
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Collection
-from typing import Protocol
+from typing import Any, Protocol
+
+PATH = "lmc_jupyter.tools"
+"""What `path_of` gives for `tools`; of a tool it gives PATH.NAME.TOOL."""
 
 
 class Guard(Protocol):
@@ -26,3 +30,9 @@ class Guard(Protocol):
 
 guards: weakref.WeakSet[Guard] = weakref.WeakSet()
 """They check every call of a tool; a session adds its gate."""
+
+
+def path_of(value: Any) -> str | None:
+    """Where a value of ours stands: PATH, PATH.NAME or PATH.NAME.TOOL; None for all others."""
+    namespace = sys.modules.get(f"{__name__}.namespace")  # without it there is no such value
+    return None if namespace is None else namespace.path_in_tools(value)

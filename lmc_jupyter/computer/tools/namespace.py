@@ -15,11 +15,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from lmc_jupyter.computer.tools import PATH
 from lmc_jupyter.computer.tools import servers as workers
 from lmc_jupyter.computer.tools.catalogue import Server, Tool
-
-PATH = "lmc_jupyter.tools"
-"""What `path_of` gives for `tools`; of a tool it gives PATH.NAME.TOOL."""
 
 MAX_LINE = 200
 """Characters of a tool in a list."""
@@ -159,8 +157,8 @@ class Tools:
             self.__dict__[name] = before
 
 
-def path_of(value: Any) -> str | None:
-    """Where a value of ours stands: PATH, PATH.NAME or PATH.NAME.TOOL; None for all others."""
+def path_in_tools(value: Any) -> str | None:
+    """See `lmc_jupyter.computer.tools.path_of`."""
     if type(value) is Tools:
         return PATH
     if type(value) is ToolServer:

@@ -29,7 +29,6 @@ from lmc_jupyter.frontends.config.settings import LMC, OF_MODEL
 from lmc_jupyter.frontends.config.tool_files import ToolFiles
 from lmc_jupyter.frontends.magic.commands import Commands, WrongCommand, asking, model
 from lmc_jupyter.frontends.magic.completion import Completion
-from lmc_jupyter.frontends.panel.attachments import messages_of_paths
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.session import Session
@@ -95,9 +94,7 @@ class CellMagic:
             raise UsageError("the cell is empty: write your question below %%lmc")
         real_paths: list[Path] = []
         try:
-            attachments = messages_of_paths(
-                paths, Path.cwd(), lambda path: _resolve(path, real_paths)
-            )
+            attachments = _attachments(paths, real_paths) if paths else []
             cells = read_choice(options.cells) if options.cells else CellChoice()
             level = context_level(options.context) if options.context else None
         except LMCError as error:
@@ -281,10 +278,17 @@ def _paths_of(options: Namespace) -> list[tuple[str, str]]:
     ]
 
 
-def _resolve(path: Path, real_paths: list[Path]) -> Path:
-    """The path without links, which is also added to `real_paths`."""
-    real_paths.append(path.resolve(strict=True))
-    return real_paths[-1]
+def _attachments(named: list[tuple[str, str]], real_paths: list[Path]) -> list[Message]:
+    """The messages that these files mean; `real_paths` gets those that may be read later, without
+    links.
+    """
+    from lmc_jupyter.frontends.panel.attachments import messages_of_paths
+
+    def allow(path: Path) -> Path:
+        real_paths.append(path.resolve(strict=True))
+        return real_paths[-1]
+
+    return messages_of_paths(named, Path.cwd(), allow)
 
 
 def _progress(text: str) -> None:

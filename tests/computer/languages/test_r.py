@@ -441,14 +441,15 @@ def test_an_irkernel_that_does_not_start_gives_way_to_r_itself_and_that_is_said(
         it.close()
 
 
-def test_the_screen_that_is_lent_reaches_the_kernel(monkeypatch):
+def test_the_screen_that_is_lent_reaches_the_kernel_with_each_block(monkeypatch):
     monkeypatch.setattr(subkernel, "kernelspec_for", lambda language: "ir")
-    it, screen = R(), object()
-    it.screen = screen
-    assert it.availability()
-    assert it._kernel.screen is screen
-    it.screen = None
-    assert it._kernel.screen is None
+    seen = []
+    monkeypatch.setattr(subkernel.SubKernel, "run", lambda self, _: seen.append(self.screen))
+    it, screen = R(kernel=True), object()
+    for each in (screen, None):
+        it.screen = each
+        it.run("1")
+    assert seen == [screen, None]
 
 
 def test_the_driver_is_there_as_a_file():

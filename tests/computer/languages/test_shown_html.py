@@ -254,7 +254,7 @@ def test_a_block_that_is_interrupted_is_not_waited_for():
         raise KeyboardInterrupt
 
     screen = Screen(None)
-    running = listen(interrupted(), screen, lambda: False)
+    running = listen(interrupted(), screen)
     next(running)
     with pytest.raises(KeyboardInterrupt):
         next(running)
