@@ -1,10 +1,11 @@
-"""The modules on the way of one question, as a table: `python benchmarks/way.py [FOLDER ...]`.
+"""The modules on the way of one question: `python benchmarks/way.py [FOLDER ...]`.
 
 A real kernel, and a model server on 127.0.0.1 that answers with one block of Python and then with
 a word. The second question of a `%%lmc` cell is counted: a module is on its way where a function
 of it runs, on any thread of the kernel. Give other checkouts as folders to have them side by side.
 
-One rule: it counts what runs and judges nothing; `--list` names the modules.
+One rule: it counts what runs and judges nothing; `--list` names the modules, `--draw` draws the
+way into CONTRIBUTING.md: the first call from each door of the house to each other.
 """
 
 from __future__ import annotations
@@ -25,30 +26,40 @@ HERE = Path(__file__).parents[1]
 
 BEGIN = textwrap.dedent("""\
     import sys, threading
-    files, noted = set(), [False]
+    calls, noted = {{}}, [False]
     def note(frame, event, argument):
         if noted[0] and event == "call":
-            files.add((frame.f_code.co_filename, frame.f_code.co_name))
+            back, code = frame.f_back, frame.f_code
+            place = code.co_filename, code.co_name
+            while back is not None and back.f_code.co_name.startswith("<"):
+                back = back.f_back
+            by = back and (back.f_code.co_filename, back.f_code.co_name)
+            calls.setdefault((by, place))
     threading.setprofile(note)
     sys.setprofile(note)
     sys.path.insert(0, {package!r})
-    sys.way = files, noted
+    sys.way = calls, noted
     from ipykernel.kernelapp import launch_new_instance
     launch_new_instance()
     """)
 """Watches from before the first thread of the kernel; it notes once it is told to."""
 
 QUESTION = "%%lmc\nAdd one."
+MARK = "<!-- python benchmarks/way.py --draw -->"
 
 LIST = textwrap.dedent("""\
     import json, sys
     sys.way[1][0] = False
-    print(json.dumps(sorted({file for file, name in sys.way[0] if name != "<module>"})))
+    print(json.dumps([each for each in sys.way[0] if each[1][1] != "<module>"]))
     """)
 
+Call = tuple[tuple[str, str], tuple[str, str]]
+"""Module and function that call, and module and function that are called; modules as in
+`turn/answering.py`. Who calls from outside of the package is `("", "")`."""
 
-def modules_of(package: Path, base: str) -> list[Path]:
-    """The modules of this checkout in which a function runs for a question."""
+
+def calls_of(package: Path, base: str) -> list[Call]:
+    """The calls of functions of this checkout for a question, in the order of their first time."""
     with tempfile.TemporaryDirectory() as folder:
         manager = KernelManager()
         begin = BEGIN.format(package=str(package))
@@ -74,9 +85,39 @@ def modules_of(package: Path, base: str) -> list[Path]:
         finally:
             client.stop_channels()
             manager.shutdown_kernel(now=True)
-    ours = package.resolve() / "lmc_jupyter"
-    paths = [Path(each) for each in json.loads(texts[-1])]
-    return [each for each in paths if each.is_file() and ours in each.resolve().parents]
+    ours = f"{package.resolve() / 'lmc_jupyter'}/"
+
+    def place(of: list[str] | None) -> tuple[str, str]:
+        file, name = of or ("", "")
+        is_ours = file.startswith(ours) and Path(file).is_file()
+        return (file.removeprefix(ours), name) if is_ours else ("", "")
+
+    found = [(place(by), place(called)) for by, called in json.loads(texts[-1])]
+    return [each for each in found if each[1][0]]
+
+
+def draw(calls: list[Call]) -> list[str]:
+    """A line for the first call from each door to each other."""
+
+    def door(module: str) -> str:
+        return module.partition("/")[0]
+
+    first: dict[tuple[str, str], tuple[str, str]] = {}
+    for by, called in calls:
+        if by[0] and door(by[0]) != door(called[0]) and called[1].isidentifier():
+            first.setdefault(
+                (door(by[0]), door(called[0])),
+                tuple(f"{module.removesuffix('.py')}.{name}" for module, name in (by, called)),
+            )
+    width = max(len(by) for by, _ in first.values())
+    return [f"{by:{width}} → {called}" for by, called in first.values()]
+
+
+def size(package: Path, calls: list[Call]) -> tuple[list[str], int]:
+    """The modules that run, and how many lines they have."""
+    modules = sorted({called[0] for _, called in calls})
+    texts = [(package / "lmc_jupyter" / each).read_text("utf-8") for each in modules]
+    return modules, sum(len(each.splitlines()) for each in texts)
 
 
 def _environment(folder: str) -> dict[str, str]:
@@ -112,6 +153,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path, default=[HERE])
     parser.add_argument("--list", action="store_true", help="name the modules")
+    parser.add_argument("--draw", action="store_true", help="draw the way into CONTRIBUTING.md")
     options = parser.parse_args()
     server = subprocess.Popen(
         [sys.executable, str(HERE / "benchmarks" / "server.py")],
@@ -121,12 +163,17 @@ def main() -> None:
         assert server.stdout is not None
         base = json.loads(server.stdout.readline())
         for folder in options.folders:
-            modules = modules_of(folder, f"{base}/turn/v1")
-            lines = sum(len(each.read_text("utf-8").splitlines()) for each in modules)
+            calls = calls_of(folder, f"{base}/turn/v1")
+            modules, lines = size(folder, calls)
             print(f"{folder}: {len(modules)} modules of {lines:,} lines")
             if options.list:
-                for each in modules:
-                    print(f"    {each.relative_to(folder.resolve() / 'lmc_jupyter')}")
+                print("\n".join(f"    {each}" for each in modules))
+            if options.draw:
+                page = HERE / "CONTRIBUTING.md"
+                head, _, rest = page.read_text("utf-8").partition(f"{MARK}\n")
+                end = rest.partition("\n```\n")[2]
+                text = "\n".join(draw(calls))
+                page.write_text(f"{head}{MARK}\n```text\n{text}\n```\n{end}", "utf-8")
     finally:
         server.communicate()
 

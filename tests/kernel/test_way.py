@@ -1,0 +1,52 @@
+"""The way of a question through the package only gets shorter."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
+from server import BenchServer  # noqa: E402 - it is no package
+from way import MARK, calls_of, draw, size  # noqa: E402
+
+pytestmark = pytest.mark.long
+
+MOST_MODULES, MOST_LINES = 118, 24_800
+"""They only fall: who makes the way shorter lowers them."""
+
+
+@pytest.fixture(scope="module")
+def calls():
+    with BenchServer() as server:
+        return calls_of(ROOT, f"{server.base.removesuffix('/v1')}/turn/v1")
+
+
+def test_the_way_of_a_question_gets_no_longer(calls):
+    modules, lines = size(ROOT, calls)
+    assert len(modules) <= MOST_MODULES, modules
+    assert lines <= MOST_LINES
+
+
+def test_a_question_runs_nothing_of_what_it_does_not_use(calls):
+    modules, _ = size(ROOT, calls)
+    unused = (
+        "computer/languages/r", "computer/languages/sql", "computer/languages/html",
+        "computer/languages/shell", "computer/tools/", "formats/", "open_interpreter/",
+        "frontends/agents/", "frontends/panel/attachments", "models/local/", "models/replay",
+    )  # fmt: skip
+    place = "computer/tools/__init__.py"  # it says that there are none
+    assert [each for each in modules if each.startswith(unused) and each != place] == []
+
+
+def test_the_drawing_at_the_top_of_contributing_shows_a_real_run(calls):
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    drawn = page.partition(MARK)[2].split("```")[1].splitlines()[1:]
+
+    def doors(lines):
+        return {tuple(end.strip().partition("/")[0].partition(".")[0] for end in each.split("→"))
+                for each in lines}  # fmt: skip
+
+    assert doors(drawn) == doors(draw(calls)), "draw it: python benchmarks/way.py --draw"
