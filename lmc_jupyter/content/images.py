@@ -112,23 +112,6 @@ def for_history(data: bytes, name: str = "the image") -> Picture:
     return Picture(format_, data)
 
 
-def top_of(data: bytes, height: int, name: str = "the image") -> bytes:
-    """The upper part of a PNG, so many pixels high; all of it where it is no higher.
-
-    Raises
-    ------
-    ImageError
-        As `for_model`.
-    """
-    with _open(data, name) as image:
-        if image.height <= height:
-            return data
-        _load(image, name)
-        out = io.BytesIO()
-        image.crop((0, 0, image.width, height)).save(out, "PNG")
-        return out.getvalue()
-
-
 def describe(data: bytes) -> str:
     """A description: "png, 640 x 480 pixels, titled 'Prices'"; "" if it is no image."""
     try:

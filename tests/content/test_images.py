@@ -184,18 +184,6 @@ def test_the_history_keeps_an_image_of_some_size_and_scales_a_larger_one():
     assert len(for_history(large).data) <= MAX_STORED
 
 
-def test_the_upper_part_of_a_picture_is_cut_off_and_a_low_one_stays():
-    image = Image.new("RGB", (40, 30), "white")
-    image.paste("blue", (0, 0, 40, 10))
-    data = packed(image, "png")
-    upper = opened(images.top_of(data, 10))
-    assert upper.size == (40, 10)
-    assert upper.convert("RGB").getcolors() == [(400, (0, 0, 255))]
-    assert images.top_of(data, 30) is data
-    with pytest.raises(images.ImageError, match="the picture is not a png"):
-        images.top_of(b"", 10, "the picture")
-
-
 def test_an_image_is_described_without_being_unpacked():
     info = PngImagePlugin.PngInfo()
     info.add_text("Title", "Prices of tea")
