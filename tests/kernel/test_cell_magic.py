@@ -206,10 +206,14 @@ def test_run_all_keeps_its_order(lab):
     assert lab.value("order") == [1, 2, 3, 4, 5]
 
 
-def test_code_that_awaits_loses_no_cell_that_waits_behind_it(lab):
-    lab.run("scripted([code('import asyncio\\nawait asyncio.sleep(0.3)\\norder.append(2)')])")
+def test_code_that_awaits_loses_no_cell_that_waits_behind_it(lab, tmp_path):
+    sent = tmp_path / "sent"
+    wait = f"while not Path({str(sent)!r}).exists(): await asyncio.sleep(0.01)"
+    source = f"import asyncio\nfrom pathlib import Path\n{wait}\norder.append(2)"
+    lab.run(f"scripted([code({source!r})])")
     cells = ["order = [1]", "%%lmc --auto-run\nGo.", "order.append(3)", "order.append(4)"]
     started = [lab.start(cell) for cell in cells]
+    sent.touch()
     for cell in started:
         lab.finish(cell)
         assert lab.status == "ok"

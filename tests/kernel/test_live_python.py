@@ -33,13 +33,16 @@ def test_the_code_sees_the_notebook_and_the_next_cell_sees_the_code(frontend):
     assert frontend.value("y") == 21
 
 
-def test_run_all_keeps_its_order(frontend):
-    frontend.run("order = []")
+def test_run_all_keeps_its_order(frontend, tmp_path):
+    sent = tmp_path / "sent"
+    frontend.run(f"import time; from pathlib import Path; order, sent = [], Path({str(sent)!r})")
+    code = 'while not sent.exists(): time.sleep(0.01)\norder.append("code")'
     cells = [
         frontend.start("order.append('before')"),
-        frontend.start("said = text('import time; time.sleep(0.2); order.append(\"code\")')"),
+        frontend.start(f"said = text({code!r})"),
         frontend.start("order.append('after')"),
     ]
+    sent.touch()
     for cell in cells:
         frontend.finish(cell)
     assert frontend.value("order") == ["before", "code", "after"]

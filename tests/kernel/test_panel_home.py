@@ -293,9 +293,12 @@ def test_the_active_line_is_that_of_the_code_as_it_was_written(panel):
 
 
 def test_an_error_is_told_and_fails_nothing(panel):
-    cells = [panel.start("time.sleep(0.3)")]
-    name = begin(panel, "def f(): return 1 / 0\nf()", "b = = 2")
+    mark = f"held {panel.turns}"
+    cells = [panel.start(f"tell({mark!r}); release.wait()")]
+    told(panel, mark)
+    name = begin_waiting(panel, "def f(): return 1 / 0\nf()", "b = = 2")
     cells += [panel.start(f"ran = {i}") for i in range(3)]
+    let_go(panel)
     first, second = end(panel, name)
     assert first.endswith("ZeroDivisionError: division by zero\n")
     assert second.endswith("SyntaxError: invalid syntax\n")
@@ -418,14 +421,17 @@ def test_a_flood_is_bounded_and_the_count_is_said(panel):
 @pytest.mark.parametrize(
     "cell", ["order.append('cell')", "await asyncio.sleep(0); order.append('cell')"]
 )
-@pytest.mark.parametrize("pause", ["time.sleep(0.3)", "await asyncio.sleep(0.3)"])
-def test_a_cell_that_is_sent_meanwhile_runs_after_the_block(panel, pause, cell):
-    panel.run("order = []")
+@pytest.mark.parametrize("pause", ["time.sleep(0.01)", "await asyncio.sleep(0.01)"])
+def test_a_cell_that_is_sent_meanwhile_runs_after_the_block(panel, tmp_path, pause, cell):
+    panel.run("from pathlib import Path; order = []")
+    wait = f"while not Path({str(tmp_path / 'sent')!r}).exists(): {pause}"
     name = begin(
-        panel, f"order.append('begin'); tell('began {panel.turns}')\n{pause}\norder.append('end')"
+        panel, f"order.append('begin'); tell('began {panel.turns}')\n{wait}\norder.append('end')"
     )
     told(panel, f"began {panel.turns - 1}")
-    panel.finish(panel.start(cell))
+    sent = panel.start(cell)
+    (tmp_path / "sent").touch()
+    panel.finish(sent)
     assert end(panel, name) == [""]
     assert panel.value("order") == ["begin", "end", "cell"]
 
