@@ -31,7 +31,7 @@ from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import weights
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.local import LocalModel, process, prompts
-from lmc_jupyter.models.local.turns import read
+from lmc_jupyter.models.local.task import read
 
 DOCS = Path(__file__).parent.parent / "docs" / "local-model.md"
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"

@@ -275,7 +275,7 @@ class Session(WithOptions):
                 messages = self.conversation.put_whole(questions.as_messages(question), before)
             return self._begin(model, messages, where)
 
-    def retry(self, turn: events.Turn, *, where: str = "cell") -> Reply:
+    def retry(self, turn: events.TurnLike, *, where: str = "cell") -> Reply:
         """Ask the question of this turn again; what came of it, and all after it, goes.
 
         Raises
@@ -288,7 +288,7 @@ class Session(WithOptions):
 
     def edit(
         self,
-        turn: events.Turn,
+        turn: events.TurnLike,
         text: str,
         *,
         where: str = "cell",
@@ -298,7 +298,7 @@ class Session(WithOptions):
         """Ask this in place of the question of a turn, else as `retry`; see `Prompt.edit`."""
         return self._again(turn, self.prompt.edit(turn.said, text, insert, cells), where)
 
-    def _again(self, turn: events.Turn, question: Message | None, where: str) -> Reply:
+    def _again(self, turn: events.TurnLike, question: Message | None, where: str) -> Reply:
         model = self.model
         with self._answers.idle("ask a question again"):
             messages = self.prompt.again(turn.said, question) if turn.said else []

@@ -37,11 +37,11 @@ def program(patch: str) -> str:
 
 
 @contextmanager
-def patched(patch: str = "", **options: Any) -> Iterator[worker_process.Worker]:
+def patched(patch: str = "", **options: Any) -> Iterator[worker_process.LiteLLMWorker]:
     """A worker that runs this first."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(worker_process, "BEGIN", program(patch))
-        worker = worker_process.Worker(**options)
+        worker = worker_process.LiteLLMWorker(**options)
     try:
         yield worker
     finally:
@@ -49,7 +49,9 @@ def patched(patch: str = "", **options: Any) -> Iterator[worker_process.Worker]:
         worker.wait()
 
 
-def use(worker: worker_process.Worker, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Notes:
+def use(
+    worker: worker_process.LiteLLMWorker, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Notes:
     """Have this worker answer until the end of the test; returns what it notes meanwhile."""
     assert worker.is_alive, worker.why()
     monkeypatch.setattr(worker_process, "_workers", [worker])

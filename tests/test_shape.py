@@ -199,6 +199,16 @@ def test_the_small_things_are_there_once():
     assert places(r"findall\('`\{3,\}'|fence \+= '`'") == {"content/chat.py"}
 
 
+def test_one_word_has_one_meaning():
+    """A class of ours that is named as another one, private or not, sends its reader astray."""
+    homes: dict[str, list[str]] = {}
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(PACKAGE)))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
 CEILINGS = {
     "modules": 287,
     "classes": 394,

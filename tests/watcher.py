@@ -61,7 +61,7 @@ class Watcher:
     def asked(self) -> None:
         """A question was put; it stands at the end of the session's messages."""
 
-    def began(self, turn: events.Turn) -> None:
+    def began(self, turn: events.TurnLike) -> None:
         """The answer to it begins."""
 
     def shown(self, chunk: Chunk) -> None:
@@ -91,7 +91,7 @@ class Watcher:
     def saved(self, problem: str) -> None:
         """The conversation is written to disk again (""), or not any more, and why."""
 
-    def ended(self, turn: events.Turn, error: BaseException | None) -> None:
+    def ended(self, turn: events.TurnLike, error: BaseException | None) -> None:
         """The answer is over, and the messages are as they stay; `error` is what ended it."""
 
     def changed(self) -> None:

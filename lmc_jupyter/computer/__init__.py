@@ -4,14 +4,14 @@ One rule: code of every language runs by a `Computer`, also of a language from a
 To add one, write a class with `name`, `aliases`, `run` and `close`, and `register` it.
 """
 
-from lmc_jupyter.computer.computer import Computer, Guard, as_computer, default_computer
+from lmc_jupyter.computer.computer import Computer, RunGuard, as_computer, default_computer
 from lmc_jupyter.computer.language import Availability, Language, check_language
 
 __all__ = [
     "Availability",
     "Computer",
-    "Guard",
     "Language",
+    "RunGuard",
     "as_computer",
     "check_language",
     "default_computer",

@@ -31,7 +31,7 @@ from lmc_jupyter.errors import ComputerError, UnknownLanguageError
 from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
 
 
-class Guard(Protocol):
+class RunGuard(Protocol):
     """Lets code of a model run, and keeps that code from running more than it was granted."""
 
     def check_run(self, language: str, code: str) -> None:
@@ -66,7 +66,7 @@ class Computer:
         self._searching = threading.RLock()
         self._words_of_state: tuple[object, dict[str, tuple[str, ...]]] | None = None
         self._screen: Screen | None = None
-        self.guards: weakref.WeakSet[Guard] = weakref.WeakSet()
+        self.guards: weakref.WeakSet[RunGuard] = weakref.WeakSet()
         """They check every run and every replacement of a language; a session adds its gate."""
         for language in languages:
             self.register(language)

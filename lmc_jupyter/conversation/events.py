@@ -25,7 +25,7 @@ Fate = Literal["waits", "running", "ran", "ran unasked", "edited", "not run", "s
 """What has become of a block of code."""
 
 
-class Turn(Protocol):
+class TurnLike(Protocol):
     """A turn, as events carry it; see `lmc_jupyter.turn.turns.Turn`."""
 
     id: str
@@ -173,7 +173,7 @@ class Asked:
 class Began:
     """The answer to it begins."""
 
-    turn: Turn
+    turn: TurnLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class Stopping:
 class Ended:
     """The answer is over, and the messages are as they stay; `error` is what ended it. [turn]"""
 
-    turn: Turn
+    turn: TurnLike
     error: BaseException | None = None
 
 

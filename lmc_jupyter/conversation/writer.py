@@ -48,7 +48,7 @@ from lmc_jupyter.conversation.events import (
     Runs,
     Saved,
     Stopping,
-    Turn,
+    TurnLike,
     Waits,
 )
 from lmc_jupyter.conversation.history import History
@@ -421,7 +421,7 @@ def _describe_decision(event: Answered) -> dict[str, Any]:
     return {**data, "reason": decision.reason} if decision.reason else data
 
 
-def _describe_turn(turn: Turn) -> dict[str, Any]:
+def _describe_turn(turn: TurnLike) -> dict[str, Any]:
     """Time, tokens and cost of a turn, as its record has them; see `TurnRecord`."""
     return {
         "where": turn.where,

@@ -160,16 +160,16 @@ def write(
 
 
 def _only_ran(conversation: Conversation) -> Conversation:
-    from lmc_jupyter.formats.blocks import blocks, only_ran
     from lmc_jupyter.formats.dependencies import find_dependencies  # not with the extension
+    from lmc_jupyter.formats.passages import only_ran, passages
 
-    parts = blocks(conversation.messages)
+    parts = passages(conversation.messages)
     needs = find_dependencies(parts, conversation.cells, conversation.saved_cells)
     return only_ran(conversation, [place for place, lines in needs.lines.items() if lines])
 
 
 def _without_thoughts(conversation: Conversation) -> Conversation:
-    from lmc_jupyter.formats.blocks import without_thoughts  # not with the extension
+    from lmc_jupyter.formats.passages import without_thoughts  # not with the extension
 
     return without_thoughts(conversation)
 

@@ -1,7 +1,7 @@
-"""A block of a conversation <-> the cells of a notebook that shows it.
+"""A passage of a conversation <-> the cells of a notebook that shows it.
 
 One rule: code that ran, and that Jupyter can run, is a code cell; everything else is Markdown that
-loads nothing. The same block gives the same cells, so that a reader can compare them with cells
+loads nothing. The same passage gives the same cells, so that a reader can compare them with cells
 that somebody has edited.
 
 Shapes: the notebook format 4.5. HTML of a conversation is put out in Jupyter's own page only as a
@@ -23,7 +23,7 @@ from lmc_jupyter.content import terminal
 from lmc_jupyter.content.chat import decode_base64, place_of_cell
 from lmc_jupyter.content.html import html_text, plain_table
 from lmc_jupyter.content.nested import around, nested_document
-from lmc_jupyter.formats.blocks import Block, is_text
+from lmc_jupyter.formats.passages import Passage, is_text
 from lmc_jupyter.formats.safe_markdown import (
     code_block,
     fold,
@@ -87,7 +87,7 @@ _FRAMES = re.compile(r'"""\nframes = \[.*\]\nframed = .*\nHTML\(f.*\)\Z')
 
 
 @dataclass
-class Cell:
+class NewCell:
     """A cell before it is one of nbformat's; `outputs` and `attachments` are in its own form."""
 
     kind: str
@@ -96,7 +96,7 @@ class Cell:
     attachments: dict[str, dict[str, str]] = field(default_factory=dict)
     role: str = "block"  # or "rest": a second cell of the same block
 
-    def same(self, other: Cell) -> bool:
+    def same(self, other: NewCell) -> bool:
         """Whether a reader sees the same."""
         return (self.kind, self.source, self.outputs, self.attachments) == (
             other.kind,
@@ -111,23 +111,25 @@ def can_run(language: str | None) -> bool:
     return canonical(language or "") in ("python", *_MAGICS, *_PAGES)
 
 
-def cells_of(block: Block, lines: int = 0) -> list[Cell]:
-    """The cells that show a block.
+def cells_of(passage: Passage, lines: int = 0) -> list[NewCell]:
+    """The cells that show a passage.
 
     Parameters
     ----------
-    lines : of a block that failed, how many are run all the same, because later code needs what
+    lines : of a passage that failed, how many are run all the same, because later code needs what
         they make
     """
-    if not block.is_code:
-        return [_text_cell(block.first)]
-    if block.fate == "ran" and can_run(block.first.format):
-        return [Cell("code", _source(block.first), [_output(each) for each in block.visible])]
+    if not passage.is_code:
+        return [_text_cell(passage.first)]
+    if passage.fate == "ran" and can_run(passage.first.format):
+        return [
+            NewCell("code", _source(passage.first), [_output(each) for each in passage.visible])
+        ]
     if lines:
-        code = str(block.first.content).split("\n")
-        part = Cell("code", "\n".join(code[:lines]).rstrip())
-        return [part, _not_run(block, "\n".join(code[lines:]))]
-    return [_not_run(block, str(block.first.content))]
+        code = str(passage.first.content).split("\n")
+        part = NewCell("code", "\n".join(code[:lines]).rstrip())
+        return [part, _not_run(passage, "\n".join(code[lines:]))]
+    return [_not_run(passage, str(passage.first.content))]
 
 
 # Code ---------------------------------------------------------------------------------------------
@@ -213,12 +215,14 @@ _WHY = {
 }
 
 
-def why_not(block: Block) -> str:
+def why_not(passage: Passage) -> str:
     """A line that says why code stands there as text; "" for code that ran."""
-    if block.fate == "ran":
+    if passage.fate == "ran":
         return ""
-    reason = " ".join(block.why_not.split())[:200].rstrip(".") if block.fate == "declined" else ""
-    return _WHY[block.fate].format(f" ({line(reason)})" if reason else "")
+    reason = (
+        " ".join(passage.why_not.split())[:200].rstrip(".") if passage.fate == "declined" else ""
+    )
+    return _WHY[passage.fate].format(f" ({line(reason)})" if reason else "")
 
 
 def as_fence(language: str | None, code: str) -> str:
@@ -226,18 +230,18 @@ def as_fence(language: str | None, code: str) -> str:
     return code_block(_word(language), code)
 
 
-def _not_run(block: Block, code: str) -> Cell:
+def _not_run(passage: Passage, code: str) -> NewCell:
     """Code that did not run, as Markdown, with its results."""
-    parts, attachments = [why_not(block) or _WHY["ran"], as_fence(block.first.format, code)], {}
-    for number, each in enumerate(block.visible):
-        if block.fate == "declined" and is_text(each):
+    parts, attachments = [why_not(passage) or _WHY["ran"], as_fence(passage.first.format, code)], {}
+    for number, each in enumerate(passage.visible):
+        if passage.fate == "declined" and is_text(each):
             continue
         text, images = words_of(each, f"{number}.")
-        if block.fate == "failed" and is_text(each):
+        if passage.fate == "failed" and is_text(each):
             text = fold("What it said", text)
         parts.append(text)
         attachments.update(images)
-    return Cell("markdown", "\n\n".join(parts), [], attachments)
+    return NewCell("markdown", "\n\n".join(parts), [], attachments)
 
 
 def _word(language: str | None) -> str:
@@ -249,21 +253,21 @@ def _word(language: str | None) -> str:
 # Text ---------------------------------------------------------------------------------------------
 
 
-def _text_cell(message: Message) -> Cell:
+def _text_cell(message: Message) -> NewCell:
     """A message that is no code to be run."""
     if is_proposal(message):
-        return Cell("markdown", proposal_text(message))
+        return NewCell("markdown", proposal_text(message))
     if message.type == "message":
         text = str(message.content)
         if message.role == "user":
-            return Cell("markdown", QUESTION + quote_safely(text))
+            return NewCell("markdown", QUESTION + quote_safely(text))
         if is_thought(message):
-            return Cell("markdown", THOUGHTS + quote_safely(text))
-        return Cell("markdown", safe(text))
+            return NewCell("markdown", THOUGHTS + quote_safely(text))
+        return NewCell("markdown", safe(text))
     source, attachments = words_of(message, "")
     if message.role == "user":
         source = QUESTION + quote(source)
-    return Cell("markdown", source, [], attachments)
+    return NewCell("markdown", source, [], attachments)
 
 
 def proposal_text(message: Message) -> str:

@@ -1,5 +1,5 @@
 """Which python has to run again because later code depends on its names: cells of the person, and
-blocks that failed or were stopped half-way.
+passages that failed or were stopped half-way.
 
 One rule: of code that failed or was stopped, only the whole statements before that one run again,
 as its output shows; where it does not show, none. Nothing is run to learn this: the code is parsed.
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from lmc_jupyter.conversation import OwnCell
-from lmc_jupyter.formats.blocks import Block, is_text
+from lmc_jupyter.formats.passages import Passage, is_text
 from lmc_jupyter.lmc import canonical
 
 _LINE = re.compile(
@@ -60,15 +60,15 @@ _CHANGES = {"setattr", "delattr", "exec", "eval", "next"}
 
 
 @dataclass
-class Step:
+class NotebookStep:
     """One piece of python of a notebook, in its place.
 
     Parameters
     ----------
     statements : what of it can run again
     optional : whether it is there only because code behind it needs what it makes
-    cell : the person's cell that it is; None for a block
-    place : of the block; -1 for a cell
+    cell : the person's cell that it is; None for a passage
+    place : of the passage; -1 for a cell
     """
 
     statements: Sequence[ast.stmt]
@@ -88,7 +88,7 @@ class Dependencies:
 
     Parameters
     ----------
-    lines : place of a block that failed or was stopped -> how many of its lines run again
+    lines : place of a passage that failed or was stopped -> how many of its lines run again
     cells : the person's cells that run again, each as it is written
     missing : names that nothing makes
     run : the `%run` lines among the person's cells, which may have made them
@@ -101,22 +101,22 @@ class Dependencies:
 
 
 def find_dependencies(
-    blocks: Sequence[Block], cells: Sequence[OwnCell] = (), saved: Sequence[str] = ()
+    passages: Sequence[Passage], cells: Sequence[OwnCell] = (), saved: Sequence[str] = ()
 ) -> Dependencies:
-    """The lines and cells that must run so that these blocks can run again.
+    """The lines and cells that must run so that these passages can run again.
 
     Parameters
     ----------
-    saved : cells of the notebook's file, whose place among the blocks nobody knows: those that
+    saved : cells of the notebook's file, whose place among the passages nobody knows: those that
         change names which nothing else makes run first
     """
-    again = _closure(list(_steps(blocks, cells)))
+    again = _closure(list(_steps(passages, cells)))
     missing = _missing(again)
     wanted: set[str] = set()
     while saved and not wanted.issuperset(missing):
         wanted.update(missing)
         first = [OwnCell(0, source) for source in saved if _changed_by_cell(source) & wanted]
-        again = _closure(list(_steps(blocks, [*first, *cells])))
+        again = _closure(list(_steps(passages, [*first, *cells])))
         missing = _missing(again)
     result = Dependencies(missing=missing)
     for step in again:
@@ -128,18 +128,18 @@ def find_dependencies(
     return result
 
 
-def _steps(blocks: Sequence[Block], cells: Sequence[OwnCell]) -> Iterator[Step]:
+def _steps(passages: Sequence[Passage], cells: Sequence[OwnCell]) -> Iterator[NotebookStep]:
     """The python of a notebook, the person's cells in their places."""
     waiting, at = list(cells), 0
-    for place, block in enumerate(blocks):
+    for place, passage in enumerate(passages):
         while waiting and waiting[0].at <= at:
             yield _of_cell(waiting.pop(0))
-        if block.is_code and _is_python(block) and block.fate in ("ran", "failed", "stopped"):
-            yield Step(_statements_that_ran(block), block.fate != "ran", place=place)
-        at += len(block.messages)
+        if passage.is_code and _is_python(passage) and passage.fate in ("ran", "failed", "stopped"):
+            yield NotebookStep(_statements_that_ran(passage), passage.fate != "ran", place=place)
+        at += len(passage.messages)
 
 
-def _closure(steps: Sequence[Step]) -> list[Step]:
+def _closure(steps: Sequence[NotebookStep]) -> list[NotebookStep]:
     """The steps that run again: what their functions read, which may be called much later, may
     need more of them."""
     names: set[str] = set()
@@ -153,7 +153,7 @@ def _closure(steps: Sequence[Step]) -> list[Step]:
         names |= more
 
 
-def _live(steps: Sequence[Step], names: set[str]) -> list[Step]:
+def _live(steps: Sequence[NotebookStep], names: set[str]) -> list[NotebookStep]:
     """The steps that make what later ones, or functions that are called, read."""
     result = []
     modules = _modules(steps)
@@ -172,7 +172,7 @@ def _live(steps: Sequence[Step], names: set[str]) -> list[Step]:
     return result[::-1]
 
 
-def _missing(steps: Sequence[Step]) -> list[str]:
+def _missing(steps: Sequence[NotebookStep]) -> list[str]:
     """Names that are read and that nothing before has made; in a function, nothing at all."""
     names = {*dir(builtins), *_OF_IPYTHON}
     missing: dict[str, None] = {}
@@ -202,26 +202,26 @@ def _changed_by_cell(source: str) -> set[str]:
 # One piece ----------------------------------------------------------------------------------------
 
 
-def _is_python(block: Block) -> bool:
-    return canonical(block.first.format or "") == "python"
+def _is_python(passage: Passage) -> bool:
+    return canonical(passage.first.format or "") == "python"
 
 
-def _statements_that_ran(block: Block) -> list[ast.stmt]:
-    """Its statements; of a block that failed or was stopped, those before the one that did."""
-    tree = _parse(str(block.first.content), block.fate == "ran")
-    if tree is None or block.fate == "ran":
+def _statements_that_ran(passage: Passage) -> list[ast.stmt]:
+    """Its statements; of a passage that failed or was stopped, those before the one that did."""
+    tree = _parse(str(passage.first.content), passage.fate == "ran")
+    if tree is None or passage.fate == "ran":
         return [] if tree is None else tree.body
-    text = "".join(str(each.content) for each in block.results if is_text(each))
-    line = _LINE if block.fate == "failed" else _LINE_OF_STOP
+    text = "".join(str(each.content) for each in passage.results if is_text(each))
+    line = _LINE if passage.fate == "failed" else _LINE_OF_STOP
     return _until_failed(tree, line.findall(text)[-1:])
 
 
-def _of_cell(cell: OwnCell) -> Step:
+def _of_cell(cell: OwnCell) -> NotebookStep:
     tree = _parse(cell.source, not cell.error)
     statements = [] if tree is None else tree.body
     if tree is not None and cell.error:  # its own frame comes first, those that it called follow
         statements = _until_failed(tree, _LINE_OF_CELL.findall(cell.error)[:1])
-    return Step(statements, optional=True, cell=cell)
+    return NotebookStep(statements, optional=True, cell=cell)
 
 
 def _until_failed(tree: ast.Module, lines: Sequence[str | tuple[str, ...]]) -> list[ast.stmt]:
@@ -232,7 +232,7 @@ def _until_failed(tree: ast.Module, lines: Sequence[str | tuple[str, ...]]) -> l
     return [each for each, _ in itertools.takewhile(lambda pair: pair[1] < line, ends)]
 
 
-def _lines(source: str, step: Step) -> str:
+def _lines(source: str, step: NotebookStep) -> str:
     """The source of a cell; of one that failed, as far as it ran."""
     tree = _parse(source)
     if tree is None or len(tree.body) == len(step.statements):
@@ -376,7 +376,7 @@ def _base(node: ast.expr) -> Iterator[str]:
         yield node.id
 
 
-def _modules(steps: Sequence[Step]) -> set[str]:
+def _modules(steps: Sequence[NotebookStep]) -> set[str]:
     """The names that imports bind in this notebook: modules, and what is in them."""
     imports = [
         node

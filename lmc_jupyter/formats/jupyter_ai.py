@@ -37,10 +37,10 @@ def read(data: bytes) -> Conversation:
     chat = strict_json.loads(data, losses)
     if not isinstance(chat, dict) or not isinstance(chat.get("messages"), list):
         raise FormatError("it is not a chat of jupyter-ai: it has no list of 'messages'")
-    return _Reader(chat, losses).conversation()
+    return _ChatFileReader(chat, losses).conversation()
 
 
-class _Reader:
+class _ChatFileReader:
     def __init__(self, chat: Mapping[str, Any], losses: list[str]) -> None:
         self.chat, self.losses = chat, losses
         self.users = _mapping(chat.get("users"))

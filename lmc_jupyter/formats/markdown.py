@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from lmc_jupyter.content import terminal
 from lmc_jupyter.conversation import Conversation
-from lmc_jupyter.formats.blocks import Block, blocks, is_shown, is_text
 from lmc_jupyter.formats.cells import as_fence, proposal_text, why_not, words_of
 from lmc_jupyter.formats.losses import beside, message_numbers, plain_keys
+from lmc_jupyter.formats.passages import Passage, is_shown, is_text, passages
 from lmc_jupyter.formats.safe_markdown import fold, line, quote, quote_safely
 from lmc_jupyter.lmc import Message, is_proposal, is_thought
 
@@ -36,8 +36,8 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     if details:
         parts.append(f"*{', '.join(details)}*")
     pictures = _Pictures(messages)
-    for block in blocks(messages):
-        parts += _block(block, pictures)
+    for passage in passages(messages):
+        parts += _passage(passage, pictures)
     parts += pictures.data
     losses += beside(conversation, keeps=("title", "model", "began"))
     moment = [n for n, each in enumerate(messages, 1) if _is_of_the_moment(each)]
@@ -85,10 +85,10 @@ class _Pictures:
         return text
 
 
-def _block(block: Block, pictures: _Pictures) -> Iterator[str]:
-    first = block.first
-    if block.is_code:
-        why = why_not(block)
+def _passage(passage: Passage, pictures: _Pictures) -> Iterator[str]:
+    first = passage.first
+    if passage.is_code:
+        why = why_not(passage)
         if why:
             yield why
         yield as_fence(first.format, str(first.content))
@@ -109,8 +109,8 @@ def _block(block: Block, pictures: _Pictures) -> Iterator[str]:
                 else quote(_visible_text(first, pictures))
             )
             yield f"**You:**\n\n{text}"
-    for result in block.results:
-        if block.is_code and block.fate == "declined" and is_text(result):
+    for result in passage.results:
+        if passage.is_code and passage.fate == "declined" and is_text(result):
             continue
         if is_shown(result):
             yield _visible_text(result, pictures)

@@ -21,9 +21,8 @@ from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.formats import strict_json
-from lmc_jupyter.formats.blocks import Block, blocks
 from lmc_jupyter.formats.cells import (
-    Cell,
+    NewCell,
     can_run,
     cells_of,
     code_of,
@@ -34,6 +33,7 @@ from lmc_jupyter.formats.cells import (
 from lmc_jupyter.formats.dependencies import Dependencies, find_dependencies
 from lmc_jupyter.formats.foreign import at_most, read_messages, unique
 from lmc_jupyter.formats.losses import differences, message_numbers, plain, plain_keys
+from lmc_jupyter.formats.passages import Passage, passages
 from lmc_jupyter.formats.safe_markdown import line, plain_line, safe
 from lmc_jupyter.lmc import Message, canonical, is_thought
 
@@ -93,19 +93,19 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     losses: list[str] = []
     whole = plain_keys(conversation.messages, losses)
     messages = [_clean(each) for each in whole]
-    parts = blocks(messages)
+    parts = passages(messages)
     cells = [*_head(conversation, messages)]
     needs = find_dependencies(parts, conversation.cells, conversation.saved_cells)
     own, at = list(needs.cells), 0
     cells += [*_missing(needs), *_files(conversation.files)]
-    first_r = next((place for place, block in enumerate(parts) if _runs(block) == "r"), None)
-    for place, block in enumerate(parts):
+    first_r = next((place for place, passage in enumerate(parts) if _runs(passage) == "r"), None)
+    for place, passage in enumerate(parts):
         before = [each for each in own if each.at <= at]
-        own, at = own[len(before) :], at + len(block.messages)
+        own, at = own[len(before) :], at + len(passage.messages)
         cells += _own_nodes(before)
         if place == first_r:
-            cells.append(_node(Cell("code", _R), {"is": "setup"}))
-        cells += _nodes(block, needs.lines.get(place, 0))
+            cells.append(_node(NewCell("code", _R), {"is": "setup"}))
+        cells += _nodes(passage, needs.lines.get(place, 0))
     for number, cell in enumerate(cells, 1):
         cell["id"] = f"lmc-{number}"
     beside = {name: getattr(conversation, name) for name in _BESIDE if getattr(conversation, name)}
@@ -183,15 +183,15 @@ def _head(conversation: Conversation, messages: Sequence[Message]) -> Iterator[d
     question = shorten.line(str(asked.content), MOST_HEADING) if asked is not None else ""
     heading = line(conversation.title) or line(question) or "Conversation"
     parts = [f"# {heading}", *([f"*{', '.join(details)}*"] if details else [])]
-    yield _node(Cell("markdown", "\n\n".join(parts)), {"is": "title", "heading": heading})
+    yield _node(NewCell("markdown", "\n\n".join(parts)), {"is": "title", "heading": heading})
 
 
 def _own_nodes(cells: Sequence[OwnCell]) -> Iterator[dict[str, Any]]:
     """The person's own cells, with a line above them."""
     if cells:
-        yield _node(Cell("markdown", _OWN), {"is": "own"})
+        yield _node(NewCell("markdown", _OWN), {"is": "own"})
     for each in cells:
-        yield _node(Cell("code", each.source), {"is": "own"})
+        yield _node(NewCell("code", each.source), {"is": "own"})
 
 
 def _missing(needs: Dependencies) -> Iterator[dict[str, Any]]:
@@ -199,7 +199,7 @@ def _missing(needs: Dependencies) -> Iterator[dict[str, Any]]:
     if needs.missing:
         what, maker = _lacking(needs, "`")
         text = safe(f"{_NEEDS}\n\nNo cell here defines {what}\n\n{maker}")
-        yield _node(Cell("markdown", text), {"is": "needs"})
+        yield _node(NewCell("markdown", text), {"is": "needs"})
 
 
 def _lacking(needs: Dependencies, mark: str = "") -> tuple[str, str]:
@@ -220,27 +220,27 @@ def _files(files: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
     if files:
         lines = [f"    {name!r}: {b64encode(data).decode()!r}," for name, data in files.items()]
         source = "\n".join([_FILES, "attached = {", *lines, "}", _WRITE_FILES])
-        yield _node(Cell("code", source), {"is": "files"})
+        yield _node(NewCell("code", source), {"is": "files"})
 
 
-def _runs(block: Block) -> str:
+def _runs(passage: Passage) -> str:
     """The language in which this runs again; "" where it does not."""
-    runs = block.is_code and block.fate == "ran" and can_run(block.first.format)
-    return canonical(block.first.format or "") if runs else ""
+    runs = passage.is_code and passage.fate == "ran" and can_run(passage.first.format)
+    return canonical(passage.first.format or "") if runs else ""
 
 
-def _run_differences(parts: Sequence[Block]) -> Iterator[str]:
+def _run_differences(parts: Sequence[Passage]) -> Iterator[str]:
     """What is not the same when the notebook runs."""
     alone: dict[str, int] = {}
     none: dict[str, list[int]] = {}
     at = 1
-    for block in parts:
-        language = _runs(block)
+    for passage in parts:
+        language = _runs(passage)
         if language in ("shell", "javascript", "ruby", "perl", "applescript"):
             alone[language] = alone.get(language, 0) + 1
-        elif block.is_code and block.fate == "ran" and not language:
-            none.setdefault(block.first.format or "no language", []).append(at)
-        at += len(block.messages)
+        elif passage.is_code and passage.fate == "ran" and not language:
+            none.setdefault(passage.first.format or "no language", []).append(at)
+        at += len(passage.messages)
     for language, numbers in none.items():
         yield (
             f"Jupyter has no cells of {language}: this code is in the notebook as text, and does "
@@ -254,17 +254,17 @@ def _run_differences(parts: Sequence[Block]) -> Iterator[str]:
             )
 
 
-def _nodes(block: Block, lines: int) -> list[dict[str, Any]]:
-    first, *rest = cells_of(block, lines)
+def _nodes(passage: Passage, lines: int) -> list[dict[str, Any]]:
+    first, *rest = cells_of(passage, lines)
     own: dict[str, Any] = {
-        "messages": [_entry(each, first, each is block.first) for each in block.messages]
+        "messages": [_entry(each, first, each is passage.first) for each in passage.messages]
     }
     if lines:
         own["lines"] = lines
     return [_node(first, own), *(_node(cell, {"is": "rest"}) for cell in rest)]
 
 
-def _entry(message: Message, cell: Cell, is_first: bool) -> dict[str, Any]:
+def _entry(message: Message, cell: NewCell, is_first: bool) -> dict[str, Any]:
     """A message, without its content where that stands in the cell as it is."""
     own = message.to_dict()
     where = "source" if is_first and message.content == cell.source else _place(message, cell)
@@ -274,7 +274,7 @@ def _entry(message: Message, cell: Cell, is_first: bool) -> dict[str, Any]:
     return {"message": own, "content": where}
 
 
-def _place(message: Message, cell: Cell) -> str | int | None:
+def _place(message: Message, cell: NewCell) -> str | int | None:
     """Where among the outputs and images of a cell this content stands."""
     if not message.content:
         return None
@@ -293,7 +293,7 @@ def _images(output: Mapping[str, Any]) -> list[str]:
     return [text(data[mime]) for mime in ("image/png", "image/jpeg") if mime in data]
 
 
-def _node(cell: Cell, own: dict[str, Any]) -> dict[str, Any]:
+def _node(cell: NewCell, own: dict[str, Any]) -> dict[str, Any]:
     node: dict[str, Any] = {
         "cell_type": cell.kind,
         "metadata": {_KEY: own},
@@ -351,7 +351,7 @@ def _read(document: Mapping[str, Any], losses: list[str]) -> Conversation:
     if isinstance(own.get("extra"), dict):
         conversation.extra = dict(own["extra"])
     messages: list[Message] = []
-    rest: list[Cell] = []
+    rest: list[NewCell] = []
     own_cells: list[OwnCell] = []
     for node in at_most(cells):
         if not isinstance(node, dict):
@@ -375,7 +375,7 @@ def _read(document: Mapping[str, Any], losses: list[str]) -> Conversation:
     return conversation
 
 
-def _is_ours(what: Any, cell: Cell) -> bool:
+def _is_ours(what: Any, cell: NewCell) -> bool:
     """Whether we wrote this cell beside the conversation."""
     return (
         (what == "setup" and cell.source == _R)
@@ -401,11 +401,11 @@ def _events(values: Any) -> list[Action]:
     ]
 
 
-def _cell(node: Mapping[str, Any]) -> Cell:
+def _cell(node: Mapping[str, Any]) -> NewCell:
     """What a reader sees of a cell."""
     outputs = node.get("outputs")
     attachments = node.get("attachments")
-    return Cell(
+    return NewCell(
         str(node.get("cell_type")),
         text(node.get("source")),
         [_visible_output(each) for each in outputs if isinstance(each, dict)]
@@ -434,24 +434,24 @@ def _visible_output(output: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _messages(
-    cell: Cell, own: Mapping[str, Any], losses: list[str]
-) -> tuple[list[Message], list[Cell]]:
+    cell: NewCell, own: Mapping[str, Any], losses: list[str]
+) -> tuple[list[Message], list[NewCell]]:
     """The messages of a cell, and the cells that must follow it."""
     wires = _wires(cell, own.get("messages"))
     messages = _parse_messages(wires, losses)
     if not messages:
         return _new_messages(cell, losses), []
-    parts = blocks(messages)
+    parts = passages(messages)
     lines = own.get("lines")
     if len(parts) != 1 or (lines is not None and not _is_count(lines, parts[0])):
         return _new_messages(cell, losses), []
-    block = parts[0]
-    expected, *rest = cells_of(block, lines or 0)
+    passage = parts[0]
+    expected, *rest = cells_of(passage, lines or 0)
     if expected.same(cell):
-        return block.messages, rest
+        return passage.messages, rest
     if expected.kind != cell.kind:
         return _new_messages(cell, losses), []
-    return _edited_messages(block, expected, cell, losses), rest
+    return _edited_messages(passage, expected, cell, losses), rest
 
 
 def _parse_messages(wires: list[dict[str, Any]], losses: list[str]) -> list[Message]:
@@ -461,13 +461,16 @@ def _parse_messages(wires: list[dict[str, Any]], losses: list[str]) -> list[Mess
         return read_messages(wires, losses, anything=True)
 
 
-def _is_count(lines: Any, block: Block) -> bool:
+def _is_count(lines: Any, passage: Passage) -> bool:
     return (
-        type(lines) is int and lines > 0 and block.is_code and block.fate in ("failed", "stopped")
+        type(lines) is int
+        and lines > 0
+        and passage.is_code
+        and passage.fate in ("failed", "stopped")
     )
 
 
-def _wires(cell: Cell, entries: Any) -> list[dict[str, Any]]:
+def _wires(cell: NewCell, entries: Any) -> list[dict[str, Any]]:
     """The messages of the metadata, with what stands in the cell put in."""
     messages: list[dict[str, Any]] = []
     for entry in entries if isinstance(entries, list) else ():
@@ -494,7 +497,7 @@ def _in_order(message: dict[str, Any], content: str) -> dict[str, Any]:
     return result | message
 
 
-def _content(cell: Cell, where: Any, type_: Any) -> str | None:
+def _content(cell: NewCell, where: Any, type_: Any) -> str | None:
     if where == "source":
         return cell.source
     if isinstance(where, str):
@@ -507,9 +510,11 @@ def _content(cell: Cell, where: Any, type_: Any) -> str | None:
     return texts[0] if texts and isinstance(texts[0], str) else None
 
 
-def _edited_messages(block: Block, expected: Cell, cell: Cell, losses: list[str]) -> list[Message]:
-    """The messages of a block whose cell somebody has changed."""
-    first, results = block.first, block.results
+def _edited_messages(
+    passage: Passage, expected: NewCell, cell: NewCell, losses: list[str]
+) -> list[Message]:
+    """The messages of a passage whose cell somebody has changed."""
+    first, results = passage.first, passage.results
     if cell.kind == "code":
         if cell.source != expected.source:
             language, code = code_of(cell.source, first.format)
@@ -527,7 +532,7 @@ def _edited_messages(block: Block, expected: Cell, cell: Cell, losses: list[str]
     return _new_messages(cell, losses)
 
 
-def _new_messages(cell: Cell, losses: list[str]) -> list[Message]:
+def _new_messages(cell: NewCell, losses: list[str]) -> list[Message]:
     """A cell that somebody wrote."""
     if cell.kind == "code":
         language, code = code_of(cell.source)

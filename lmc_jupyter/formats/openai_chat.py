@@ -60,7 +60,7 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """A list of chat messages; a dict with it where the file that was read had one."""
     losses = beside(conversation, keeps=("extra",) if set(conversation.extra) <= {NAME} else ())
     messages = plain_keys(conversation.messages, losses)
-    chat = _Chat()
+    chat = _ChatWriter()
     for message in messages:
         chat.add(message)
     chat.answer()
@@ -68,7 +68,7 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     lines = _with_system(chat.messages, own.get("system"))
     request = own.get("request")
     value = {**request, "messages": lines} if isinstance(request, dict) and request else lines
-    losses += differences(messages, _Reader(lines).conversation().messages)
+    losses += differences(messages, _ChatReader(lines).conversation().messages)
     return (dumps(value) + "\n").encode(), losses
 
 
@@ -89,7 +89,7 @@ def _with_system(chat: list[dict[str, Any]], system: Any) -> list[Any]:
     return messages
 
 
-class _Chat:
+class _ChatWriter:
     """The chat so far; `calls` are those of the last assistant message, not answered yet."""
 
     def __init__(self) -> None:
@@ -226,7 +226,7 @@ def read(data: bytes) -> Conversation:
         value = value["messages"]
     if not isinstance(value, list):
         raise FormatError("there are no chat messages in it: it should be a list of them")
-    reader = _Reader(at_most(value), losses)
+    reader = _ChatReader(at_most(value), losses)
     conversation = reader.conversation()
     if request:
         conversation.extra.setdefault(NAME, {})["request"] = request
@@ -241,7 +241,7 @@ def _is_request(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("messages"), list)
 
 
-class _Reader:
+class _ChatReader:
     """Chat messages -> LMC; a result follows its own call, wherever it stood."""
 
     def __init__(self, chat: Sequence[Any], losses: list[str] | None = None) -> None:

@@ -31,7 +31,7 @@ class Inputs:
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
-        self._open: list[_Question] = []
+        self._open: list[_InputRequest] = []
         self._over = False
 
     def ask(self, prompt: str, password: bool = False, key: bool = False) -> str:
@@ -49,7 +49,7 @@ class Inputs:
             When the answer is stopped meanwhile.
         """
         __tracebackhide__ = True
-        question = _Question(prompt, password, key)
+        question = _InputRequest(prompt, password, key)
         try:
             self._open.append(question)
             if self._over:
@@ -73,7 +73,7 @@ class Inputs:
         questions = sorted(filter(None, each), key=lambda question: question.number)
         return questions[0].wire() if questions else None
 
-    def _first(self) -> _Question | None:
+    def _first(self) -> _InputRequest | None:
         return None if self._over else next(iter(self._open), None)
 
     def answer(self, content: Mapping[str, Any]) -> None:
@@ -103,7 +103,7 @@ class Inputs:
 _numbers = itertools.count()
 
 
-class _Question:
+class _InputRequest:
     """One that waits."""
 
     def __init__(self, prompt: str, password: bool, key: bool) -> None:

@@ -31,13 +31,13 @@ class Pages:
     """The pages that an answer waits for, by what they show; used from any thread."""
 
     def __init__(self) -> None:
-        self._pending: list[_PendingPage] = []
+        self._pending: list[_AwaitedPage] = []
         self._lock = threading.Lock()
         self._is_stopped = self._silent = False
 
     def expect(self, code: str) -> PendingPage:
         """A page that shows this comes next."""
-        page = _PendingPage(code, self)
+        page = _AwaitedPage(code, self)
         with self._lock:
             self._pending.append(page)
             is_stopped = self._is_stopped
@@ -81,14 +81,14 @@ class Pages:
         """How long to wait: so long, but only a moment where the last page was not heard."""
         return min(seconds, SILENT_SECONDS) if self._silent else seconds
 
-    def forget(self, page: _PendingPage, *, silent: bool = False) -> None:
+    def forget(self, page: _AwaitedPage, *, silent: bool = False) -> None:
         """Nobody waits for this one any longer; `silent`: its time was over."""
         with self._lock:
             self._silent = self._silent or silent
             self._pending = [each for each in self._pending if each is not page]
 
 
-class _PendingPage:
+class _AwaitedPage:
     """One page that is waited for."""
 
     def __init__(self, code: str, pages: Pages) -> None:

@@ -43,7 +43,7 @@ _IMAGES = {"image/png": "png", "image/jpeg": "jpeg"}
 
 
 @dataclass(eq=False)
-class _Run:
+class _CellRun:
     """A cell that runs, or has run."""
 
     number: int
@@ -161,20 +161,20 @@ class _Run:
             self.head, self.tail = cell.output[:first], cell.output[len(cell.output) - last :]
 
 
-class Cells:
+class CellRecorder:
     """Records the cells of one shell from now on, until `close`."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._kernel = kernel_of(shell)
         self._lock = threading.Lock()
-        self._runs: deque[_Run] = deque()
+        self._runs: deque[_CellRun] = deque()
         self._size = 0  # of all of them
-        self._late: set[_Run] = set()
+        self._late: set[_CellRun] = set()
         """Those that have shown something since they were measured."""
-        self._open: list[tuple[Any, _Run | None]] = []
+        self._open: list[tuple[Any, _CellRun | None]] = []
         """The cells that run, as IPython knows them: a cell can run another one."""
-        self._by_request: dict[str, _Run] = {}
+        self._by_request: dict[str, _CellRun] = {}
         self._last = ""
         # of the cells before the extension was loaded nobody knows when they ended
         self._last_end = time.time() if shell.execution_count > 1 else 0.0
@@ -248,7 +248,7 @@ class Cells:
     def _begin(self, info: Any) -> None:
         self._open.append((info, self._run_of(info)))
 
-    def _run_of(self, info: Any) -> _Run | None:
+    def _run_of(self, info: Any) -> _CellRun | None:
         """A new run, for a cell that counts."""
         source = (info.raw_cell or "").strip()
         if not info.store_history or not source or is_ours(source):
@@ -264,7 +264,7 @@ class Cells:
         name = partial(self._shell.compile.get_code_name, code, code, number)
         if len(code) > MAX_SOURCE:  # which is not held
             name = partial(str, name())
-        run = _Run(number, cut(source), id, hidden, request, name)
+        run = _CellRun(number, cut(source), id, hidden, request, name)
         if hidden:
             run.hide()
         with self._lock:
@@ -329,7 +329,7 @@ class Cells:
         for image in filter(None, map(bundle.get, _IMAGES)):
             plots.learn(image if isinstance(image, bytes) else base64.b64decode(image), text)
 
-    def _show(self, run: _Run, bundle: Mapping[str, Any]) -> None:
+    def _show(self, run: _CellRun, bundle: Mapping[str, Any]) -> None:
         from lmc_jupyter.content import charts  # at the first display
 
         name, text = self._plot
@@ -355,7 +355,7 @@ class Cells:
                     run.drop_figures(at + 1)
                     break
 
-    def _measure(self, run: _Run) -> None:
+    def _measure(self, run: _CellRun) -> None:
         """Count the bytes of a run that has ended; the lock is held."""
         if self._kernel is None and not run.size:
             self._look_up(run)
@@ -401,7 +401,7 @@ class Cells:
                     if run is self._runs[-1]:
                         self._last, self._failure = "", None
 
-    def _look_up(self, run: _Run) -> None:
+    def _look_up(self, run: _CellRun) -> None:
         """In a terminal IPython itself remembers what was shown, from its version 9 on."""
         manager = self._shell.history_manager
         outputs = getattr(manager, "outputs", {}).get(run.number, ())

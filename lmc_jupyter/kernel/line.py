@@ -18,7 +18,7 @@ Complete = Callable[[str], "tuple[str, list[tuple[str, str]]] | None"]
 """The cell up to the cursor -> what the offers take the place of, and (offer, what it is)."""
 
 
-class Lines:
+class LineReading:
     """Our part in how one shell reads lines, until `close`."""
 
     def __init__(self, shell: Any, complete: Complete) -> None:
@@ -27,14 +27,14 @@ class Lines:
         self._matcher = _matcher(complete)
         if self._completer is not None:
             self._completer.custom_matchers.append(self._matcher)
-        self._transformers.append(_Question)
+        self._transformers.append(_AskLine)
 
     def close(self) -> None:
         """Remove both."""
         if self._completer is not None and self._matcher in self._completer.custom_matchers:
             self._completer.custom_matchers.remove(self._matcher)
-        if _Question in self._transformers:
-            self._transformers.remove(_Question)
+        if _AskLine in self._transformers:
+            self._transformers.remove(_AskLine)
 
 
 def _matcher(complete: Complete) -> Any:
@@ -57,13 +57,13 @@ def _matcher(complete: Complete) -> Any:
     return context_matcher()(lmc_matcher)
 
 
-class _Question(EscapedCommand):
+class _AskLine(EscapedCommand):
     """`%lmc ask What is this?` is a call of the magic, not of IPython's help on `this`."""
 
     priority = 4  # IPython's own `?` has 5
 
     @classmethod
-    def find(cls, tokens_by_line: Any) -> _Question | None:
+    def find(cls, tokens_by_line: Any) -> _AskLine | None:
         for line in tokens_by_line:
             words = [
                 token for token in line if token.type not in (tokenize.INDENT, tokenize.DEDENT)

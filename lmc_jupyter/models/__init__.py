@@ -15,7 +15,7 @@ from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.offers import Offer, close_offers, find_offers, offers_by_key
 
 if TYPE_CHECKING:
-    from lmc_jupyter.models.brief import Model
+    from lmc_jupyter.agent import Model
 
 __all__ = [
     "Offer",

@@ -6,14 +6,15 @@ of it was not sent before is said at the end of the request; it is never part of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from lmc_jupyter.lmc import LANGUAGES, Chunk, Message
+from lmc_jupyter.lmc import LANGUAGES, Message
 
 if TYPE_CHECKING:
+    from lmc_jupyter.agent import Model
     from lmc_jupyter.models.budget import Tokens
     from lmc_jupyter.models.openai.sent import Exchanges
 
@@ -22,12 +23,6 @@ MAX_OUTPUT = 8_000
 
 Notify = Callable[[str], None]
 """Takes a short sentence for the person: "loading LiteLLM", "reading the weights, 42 %"."""
-
-
-class Model(Protocol):
-    """Reads the conversation, yields the pieces of one reply; see `lmc_jupyter.agent.Model`."""
-
-    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]: ...
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@
    sounds and files as a sentence.
 4. These as they were, newest first; what the person attached before what code put out.
 
-One rule: pure functions of messages and numbers. A decision is a value (`Cut`), an argument of the
-next decision: what was left out stays left out until the conversation is too long once more, so
-that a provider's prompt cache works. The history keeps every message whole, and the last question
-is always sent whole.
+One rule: pure functions of messages and numbers. A decision is a value (`Omission`), an argument of
+the next decision: what was left out stays left out until the conversation is too long once more,
+so that a provider's prompt cache works. The history keeps every message whole, and the last
+question is always sent whole.
 
 The file is long because the ranks need one measure (what a message takes when it is sent) and give
 one report (what was left out, how full the window is): who changes one reads all three.
@@ -95,7 +95,7 @@ def answer_share(window: int, most: int | None = None) -> int:
 # How long a message is ----------------------------------------------------------------------------
 
 
-class Measure:
+class TokenCounts:
     """How many tokens each message takes when it is sent; counted once for each.
 
     Parameters
@@ -247,7 +247,7 @@ def replace_by_sentence(message: Message) -> Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class Omission:
     """What a request leaves out of a conversation that begins with `prefix`.
 
     Parameters
@@ -281,7 +281,7 @@ class Selection:
     """The messages to send, the decision behind them, and their tokens."""
 
     messages: list[Message]
-    cut: Cut | None
+    cut: Omission | None
     tokens: int
 
 
@@ -292,8 +292,8 @@ class WindowError(ModelError):
 def fit(
     messages: Sequence[Message],
     room: int,
-    measure: Measure,
-    before: Cut | None = None,
+    measure: TokenCounts,
+    before: Omission | None = None,
     window: Window | None = None,
     living: frozenset[str] = frozenset(),
 ) -> Selection:
@@ -339,7 +339,9 @@ def _too_long(tokens: int, room: int, window: Window | None) -> str:
     )
 
 
-def _cut(messages: list[Message], room: int, measure: Measure, living: frozenset[str]) -> Selection:
+def _cut(
+    messages: list[Message], room: int, measure: TokenCounts, living: frozenset[str]
+) -> Selection:
     """A new selection, by rank; where nothing fits, the question alone."""
     first, end = question(messages)
     steps, full = _steps(messages, end), len(messages)
@@ -391,12 +393,14 @@ def _cut(messages: list[Message], room: int, measure: Measure, living: frozenset
     upto = full if not is_whole else first if last == end else last
     types = [messages[at].type in _HEAVY for at in sent if sent[at] is not messages[at]]
     head = request[: len(request) - (full - upto)]
-    cut = Cut(messages[:upto], head, len(gone), len(titles), types.count(False), types.count(True))
+    cut = Omission(
+        messages[:upto], head, len(gone), len(titles), types.count(False), types.count(True)
+    )
     return Selection(request, cut, sum(map(measure.size, request)))
 
 
 def _choose_cells(
-    messages: Sequence[Message], living: frozenset[str], room: int, measure: Measure
+    messages: Sequence[Message], living: frozenset[str], room: int, measure: TokenCounts
 ) -> list[tuple[int, Part, int]]:
     """The newest of the cells with these messages that made a name which is still there: (place of
     the message, cell, tokens), the newest first.
@@ -437,7 +441,7 @@ def _line(count: int, cells: Sequence[str]) -> Message:
 _HEAVY = ("image", "audio", "file")
 
 
-def left_out(cut: Cut | None, window: Window) -> str:
+def left_out(cut: Omission | None, window: Window) -> str:
     """A sentence for the person on what was shortened or left out; "" where nothing was."""
     if cut is None:
         return ""
@@ -519,12 +523,12 @@ class Tokens:
 
 def tokens(
     messages: Sequence[Message],
-    measure: Measure,
+    measure: TokenCounts,
     window: Window,
     instructions: int,
     names: int,
     how: str,
-    before: Cut | None = None,
+    before: Omission | None = None,
     living: frozenset[str] = frozenset(),
 ) -> Tokens:
     """The tokens that a request with this conversation would take, by part."""

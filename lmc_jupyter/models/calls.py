@@ -24,7 +24,7 @@ _Steps = Generator[None, None, _T]
 _SPACE = " \t\r\n"
 
 
-class Call:
+class ToolCall:
     """One call: its name, then its arguments; their code streams as they come."""
 
     def __init__(self, names: Mapping[str, str], out: list[Chunk]) -> None:
@@ -85,7 +85,7 @@ class Call:
         if name.rpartition(".")[2] == FUNCTION:
             self._arguments = _Arguments(self._names, self._out)
         elif self._proposes:
-            self._arguments = _Proposal(self._names, self._out, "python")
+            self._arguments = _ProposalText(self._names, self._out, "python")
         elif (language := self._names.get(name.lower())) is not None:
             self._language = language  # a call of "python" instead of execute
             self.raw = text[0] != "{"
@@ -256,7 +256,7 @@ class _Arguments:
         )
 
 
-class _Proposal(_Arguments):
+class _ProposalText(_Arguments):
     """Decodes the arguments of a proposal; its source goes out once its cell is known."""
 
     function, form, key = PROPOSE, PROPOSE_FORM, "source"

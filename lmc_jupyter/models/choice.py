@@ -18,13 +18,13 @@ from lmc_jupyter.models.brief import (
     Brief,
     Briefable,
     Countable,
-    Model,
     Preloadable,
     name_of,
 )
 from lmc_jupyter.models.offers import OWN_SERVERS
 
 if TYPE_CHECKING:
+    from lmc_jupyter.agent import Model
     from lmc_jupyter.models.budget import Tokens
     from lmc_jupyter.models.openai import Exchanges
 

@@ -56,7 +56,7 @@ class Prose:
         self._space.clear()
 
 
-class Text:
+class FenceSplitter:
     """Splits text into prose, code and thoughts, line by line.
 
     A line is passed on as soon as it cannot be a fence or a tag any more; the first

@@ -15,14 +15,17 @@ import json
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.errors import ModelError, ProtocolError
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models.brief import Brief, Briefable, Model, Notify, Stoppable, name_of
+from lmc_jupyter.models.brief import Brief, Briefable, Notify, Stoppable, name_of
 from lmc_jupyter.models.openai import to_chat
 from lmc_jupyter.models.request import Record, Recordable, Request
 from lmc_jupyter.stream import Assembler, delimit
+
+if TYPE_CHECKING:
+    from lmc_jupyter.agent import Model
 
 
 @dataclass(frozen=True, slots=True)

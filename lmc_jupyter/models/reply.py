@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk, clean
-from lmc_jupyter.models.calls import Call
-from lmc_jupyter.models.fences import Prose, Text
+from lmc_jupyter.models.calls import ToolCall
+from lmc_jupyter.models.fences import FenceSplitter, Prose
 
 
 class Reply:
@@ -34,12 +34,12 @@ class Reply:
             word.lower(): name for name, words in languages.items() for word in (name, *words)
         }
         self._out: list[Chunk] = []
-        self._text = Text(self._names if fences else {}, self._out)
+        self._text = FenceSplitter(self._names if fences else {}, self._out)
         self._thought = Prose(self._out, "user")
         self._text_halves, self._thought_halves = _Halves(), _Halves()
-        self._calls: dict[int, Call] = {}
+        self._calls: dict[int, ToolCall] = {}
         # in the order of arrival: text, or a call, whose later pieces come by its index
-        self._queue: deque[str | _Thought | Call] = deque()
+        self._queue: deque[str | _Thought | ToolCall] = deque()
 
     def text(self, delta: str) -> Iterator[Chunk]:
         """Take the next piece of the reply's text."""
@@ -65,7 +65,7 @@ class Reply:
         """
         call = self._calls.get(index or 0)
         if call is None or (id and call.id and id != call.id):  # some give every call index 0
-            call = self._calls[index or 0] = Call(self._names, self._out)
+            call = self._calls[index or 0] = ToolCall(self._names, self._out)
             self._queue.append(call)
         call.id = id or call.id
         call.queue.append((name or "", arguments or ""))
@@ -106,7 +106,7 @@ class Reply:
         queue = self._queue
         while queue:
             item = queue[0]
-            if isinstance(item, Call):
+            if isinstance(item, ToolCall):
                 if not item.has_begun:
                     self._text.end(whole=True)
                     self._thought.stop()
@@ -128,7 +128,7 @@ class Reply:
     def _read_last(self, *, whole: bool) -> None:
         while self._queue:
             item = self._queue.popleft()
-            if isinstance(item, Call):
+            if isinstance(item, ToolCall):
                 if not (whole or item.is_done):
                     self._queue.clear()
                     return

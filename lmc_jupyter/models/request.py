@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from lmc_jupyter.content import shorten
 from lmc_jupyter.keys import Secret, is_secret, redact
-from lmc_jupyter.models.brief import Model
 from lmc_jupyter.models.outline import outline
+
+if TYPE_CHECKING:
+    from lmc_jupyter.agent import Model
 
 MAX_DATA = 2_000
 """Characters of an image or a sound that `Request.body` shows; the rest is counted."""

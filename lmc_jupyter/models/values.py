@@ -13,7 +13,7 @@ from lmc_jupyter.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class NetworkLimits:
     """What one request may take: all limits of the network.
 
     Parameters

@@ -14,10 +14,10 @@ from lmc_jupyter.open_interpreter.absent import Strict, Unused
 from lmc_jupyter.session import Session
 
 if TYPE_CHECKING:
-    from lmc_jupyter.models.brief import Model
+    from lmc_jupyter.agent import Model
 
 
-class _Option:
+class _LLMOption:
     """An attribute of `LLM`: its value is kept with the others, and checked."""
 
     def __init__(self, kinds: tuple[type, ...], what: str) -> None:
@@ -49,16 +49,16 @@ class LLM(Strict):
     """
 
     _shown_name = "llm"
-    model = _Option((object,), "a name that LiteLLM knows, or an object with `respond`")
-    api_key = _Option((str, Secret), "a str")
-    supports_vision = _Option((bool,), "True or False")
-    supports_functions = _Option((bool,), "True or False")
-    max_tokens = _Option((int,), "a number of tokens")
-    context_window = _Option((int,), "a number of tokens")
-    temperature = _Option((int, float), "a number")
-    api_version = _Option((str,), "a str")
-    api_base = _Option((str,), "an address")
-    max_budget = _Option((int, float), "US dollars")
+    model = _LLMOption((object,), "a name that LiteLLM knows, or an object with `respond`")
+    api_key = _LLMOption((str, Secret), "a str")
+    supports_vision = _LLMOption((bool,), "True or False")
+    supports_functions = _LLMOption((bool,), "True or False")
+    max_tokens = _LLMOption((int,), "a number of tokens")
+    context_window = _LLMOption((int,), "a number of tokens")
+    temperature = _LLMOption((int, float), "a number")
+    api_version = _LLMOption((str,), "a str")
+    api_base = _LLMOption((str,), "an address")
+    max_budget = _LLMOption((int, float), "US dollars")
 
     completions = Unused(None, instead="set `llm.model` to an object with `respond(messages)`")
     vision_renderer = Unused(

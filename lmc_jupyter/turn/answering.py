@@ -24,7 +24,7 @@ from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Stoppable
 from lmc_jupyter.models.request import Recordable, Request
 from lmc_jupyter.models.spending import Spending
-from lmc_jupyter.turn.turns import KEPT_TURNS, Blocks, Measure, Turn
+from lmc_jupyter.turn.turns import KEPT_TURNS, Blocks, ReplyMeasure, Turn
 
 
 class Answers:
@@ -116,7 +116,7 @@ class Answers:
             if turn.anchor in there and all(each.id in there for each in turn.said)
         ]
 
-    def place(self, turn: events.Turn) -> int:
+    def place(self, turn: events.TurnLike) -> int:
         """Where the question of this turn begins in the messages.
 
         Raises
@@ -294,7 +294,7 @@ class _Stopwatch:
         self._model, self._turn = model, turn
 
     def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
-        measure = Measure(messages[-1].id if messages else None)
+        measure = ReplyMeasure(messages[-1].id if messages else None)
         self._turn.replies.append(measure)
         start = time.monotonic()
         pieces = self._model.respond(messages)

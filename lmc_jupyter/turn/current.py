@@ -20,7 +20,7 @@ from lmc_jupyter.content.remarks import NOT_RUN
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation, Rating
 from lmc_jupyter.conversation.conversations import copy_of, display_title
-from lmc_jupyter.conversation.events import Changed, Configured, Renamed, Replaced, Turn
+from lmc_jupyter.conversation.events import Changed, Configured, Renamed, Replaced, TurnLike
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.writer import RESTART_NOTICE, JournalWriter
 from lmc_jupyter.errors import SessionError
@@ -253,7 +253,7 @@ class CurrentConversation:
         question = self._history[-1 - len(attachments) :]
         return question if question[-1].role == "user" else []
 
-    def put_again(self, turn: Turn, messages: list[Message]) -> list[Message]:
+    def put_again(self, turn: TurnLike, messages: list[Message]) -> list[Message]:
         """Put these messages of a question in the place of a turn and of all after it.
 
         Raises

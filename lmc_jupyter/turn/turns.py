@@ -24,7 +24,7 @@ KEPT_TURNS = 50
 
 
 @dataclass
-class Measure:
+class ReplyMeasure:
     """What one reply of the model took.
 
     Parameters
@@ -61,7 +61,7 @@ class Turn:
         """The sentence of the error that ended it; "" where none did."""
         self.requests: list[Request] = []
         """What the model got, in order; `body` of each shows it."""
-        self.replies: list[Measure] = []
+        self.replies: list[ReplyMeasure] = []
         """What the model's replies took, in order."""
         self._clock: tuple[float, float | None] = 0.0, time.monotonic()
         """Seconds of work before, and since when it works again; one value for all threads."""

@@ -24,8 +24,8 @@ from lmc_jupyter.content.nested import nested_document
 from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import markdown, notebook
-from lmc_jupyter.formats.blocks import blocks
 from lmc_jupyter.formats.dependencies import find_dependencies
+from lmc_jupyter.formats.passages import passages
 from lmc_jupyter.lmc import Message
 
 TRACE = (
@@ -335,7 +335,7 @@ def own(*sources: str) -> list[OwnCell]:
 def test_of_the_persons_cells_those_that_are_needed_run_again(
     before: list[str], uses: str, wanted: list[str] | str
 ) -> None:
-    found = find_dependencies(blocks([code(uses), out("")]), own(*before))
+    found = find_dependencies(passages([code(uses), out("")]), own(*before))
     assert [each.source for each in found.cells] == (before if wanted == "all" else wanted)
 
 
@@ -360,7 +360,7 @@ def test_of_the_persons_cells_those_that_are_needed_run_again(
 )
 def test_names_that_nothing_makes_are_known(codes: list[str], missing: list[str]) -> None:
     talk = [each for one in codes for each in (code(one), out(""))]
-    assert find_dependencies(blocks(talk)).missing == missing
+    assert find_dependencies(passages(talk)).missing == missing
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_of_code_that_failed_what_later_code_needs_runs_again(
     failed: str, line: int, later: str, lines: int
 ) -> None:
     talk = [code(failed), out(TRACE.format(line)), code(later), out("")]
-    assert find_dependencies(blocks(talk)).lines == ({0: lines} if lines else {})
+    assert find_dependencies(passages(talk)).lines == ({0: lines} if lines else {})
     found = cells(*talk)
     if lines:
         assert found[0].source == "\n".join(failed.split("\n")[:lines])
@@ -393,7 +393,7 @@ def test_of_code_that_failed_what_later_code_needs_runs_again(
 def test_of_code_that_was_stopped_what_later_code_needs_runs_again() -> None:
     stop = out("0\nIt was at line 3.\nKeyboardInterrupt\n", partial=True)
     talk = [code("a = 1\nb = 2\nwhile True:\n    a += 1"), stop, code("print(a)"), out("1\n")]
-    assert find_dependencies(blocks(talk)).lines == {0: 2}
+    assert find_dependencies(passages(talk)).lines == {0: 2}
     first, second, *_ = cells(*talk)
     assert (first.cell_type, first.source) == ("code", "a = 1\nb = 2")
     assert "This was stopped" in second.source
@@ -411,7 +411,7 @@ def test_cells_of_the_notebooks_file_make_what_nothing_else_makes() -> None:
         "send_mail(fl)",
         "fl.head()",
     ]
-    found = find_dependencies(blocks(talk), own("known = 1"), saved)
+    found = find_dependencies(passages(talk), own("known = 1"), saved)
     assert [each.source for each in found.cells] == [*saved[:3], "known = 1"]
     assert found.missing == []
     sources = [each.source for each in cells(*talk, cells=own("known = 1"), saved_cells=saved)]

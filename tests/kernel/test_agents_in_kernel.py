@@ -57,7 +57,7 @@ import threading
 from lmc_jupyter.frontends.agents import door
 release = threading.Event()
 is_late, looks = threading.Event(), []
-was = door._Call.is_late, door._LOOK_SECONDS
+was = door._DoorRequest.is_late, door._LOOK_SECONDS
 
 def look(call):
     if is_late.is_set():
@@ -70,7 +70,7 @@ def on_late(stream, ident, message):
     is_late.set()
     kernel.session.send(stream, "is_late", {}, message, ident)
 
-door._Call.is_late, door._LOOK_SECONDS = look, 0.05
+door._DoorRequest.is_late, door._LOOK_SECONDS = look, 0.05
 kernel = get_ipython().kernel
 kernel.control_handlers["is_late"] = on_late
 """
@@ -134,7 +134,7 @@ def clock(lab):
     three times before `release` is set."""
     lab.run(CLOCK)
     yield
-    lab.run("door._Call.is_late, door._LOOK_SECONDS = was")
+    lab.run("door._DoorRequest.is_late, door._LOOK_SECONDS = was")
 
 
 def run(agent: Agent, panel: Panel, code: str, **options: str):

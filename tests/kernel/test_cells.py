@@ -14,12 +14,12 @@ from lmc_jupyter.content.cell import Figure
 from lmc_jupyter.content.shorten import GAIN
 from lmc_jupyter.context.cells import text_of
 from lmc_jupyter.kernel import cells
-from lmc_jupyter.kernel.cells import MAX_OUTPUT, Cells, _Run
+from lmc_jupyter.kernel.cells import MAX_OUTPUT, CellRecorder, _CellRun
 
 
 @pytest.fixture
 def record(shell) -> Any:
-    it = Cells(shell)
+    it = CellRecorder(shell)
     yield it
     it.close()
 
@@ -29,8 +29,8 @@ def ran(shell: Any, *sources: str) -> None:
         shell.run_cell(source, store_history=True)
 
 
-def run() -> _Run:
-    return _Run(1, "source", "id", hidden=False)
+def run() -> _CellRun:
+    return _CellRun(1, "source", "id", hidden=False)
 
 
 # One cell -----------------------------------------------------------------------------------------

@@ -29,9 +29,9 @@ import os
 before = dict(os.environ)
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.litellm import Limits, LiteLLMModel
+from lmc_jupyter.models.litellm import LiteLLMModel, NetworkLimits
 
-model = LiteLLMModel("openai/gpt-4o-mini", limits=Limits(tries=1))
+model = LiteLLMModel("openai/gpt-4o-mini", limits=NetworkLimits(tries=1))
 try:
     list(model.respond([Message("user", "message", content="Go.")]))
 except ModelError as error:

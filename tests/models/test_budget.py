@@ -23,7 +23,7 @@ from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.budget import Measure, Window, WindowError, fit, left_out
+from lmc_jupyter.models.budget import TokenCounts, Window, WindowError, fit, left_out
 from lmc_jupyter.models.litellm import LiteLLMModel
 from lmc_jupyter.models.litellm.worker import loading
 from lmc_jupyter.models.openai import Abilities, Exchanges, Sent, to_chat
@@ -53,8 +53,8 @@ def image(role: Any = "computer") -> Message:
     return Message(role, "image", "base64.png", "iVBORw0KGgo=")
 
 
-def measure(**more: Any) -> Measure:
-    return Measure(estimates, **{"vision": True, "hears": False, "max_output": 8_000, **more})
+def measure(**more: Any) -> TokenCounts:
+    return TokenCounts(estimates, **{"vision": True, "hears": False, "max_output": 8_000, **more})
 
 
 def long(words: int) -> str:
@@ -205,18 +205,18 @@ def test_then_the_oldest_turns_are_left_out_and_one_line_says_how_much():
 
 
 def test_the_sentence_names_all_that_was_left_out():
-    cut = budget.Cut(omissions=14, excerpts=3)
+    cut = budget.Omission(omissions=14, excerpts=3)
     assert left_out(cut, WINDOW) == (
         "The 14 oldest messages were left out and 3 long outputs shortened, so that the "
         "conversation fits the model's window of 8,192 tokens."
     )
-    cut = budget.Cut(omissions=1, excerpts=1, images=1)
+    cut = budget.Omission(omissions=1, excerpts=1, images=1)
     assert left_out(cut, Window(9_000, "learned", 1)) == (
         "The oldest message was left out, the long output shortened and the image or file left "
         "out, so that the conversation fits the model's window of 9,000 tokens (as its provider "
         "says)."
     )
-    assert left_out(budget.Cut(images=2), Window(32_000, "default", 1)) == (
+    assert left_out(budget.Omission(images=2), Window(32_000, "default", 1)) == (
         "2 images or files were left out, so that the conversation fits a window of 32,000 tokens "
         "(the model's own is not known)."
     )
@@ -341,7 +341,7 @@ def test_each_message_is_counted_once():
         counted.extend(texts)
         return estimates(texts)
 
-    meter = Measure(count, vision=False, hears=False, max_output=8_000)
+    meter = TokenCounts(count, vision=False, hears=False, max_output=8_000)
     messages = [m for n in range(100) for m in turn(n)]
     cut = fit(messages, 2_000, meter).cut
     for n in range(5):
@@ -358,7 +358,7 @@ def test_of_a_long_history_only_what_may_fit_is_counted():
         counted.extend(texts)
         return estimates(texts)
 
-    meter = Measure(count, vision=False, hears=False, max_output=8_000)
+    meter = TokenCounts(count, vision=False, hears=False, max_output=8_000)
     fit([m for n in range(5_000) for m in turn(n)], 2_000, meter)
     assert len(counted) < 1_000
 

@@ -44,7 +44,7 @@ from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import Offer, request, suggest
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.litellm import Limits, LiteLLMModel, completion, worker_process
+from lmc_jupyter.models.litellm import LiteLLMModel, NetworkLimits, completion, worker_process
 from lmc_jupyter.models.openai import Exchanges
 from lmc_jupyter.models.request import Request
 from lmc_jupyter.stream import Assembler, delimit
@@ -94,7 +94,7 @@ call._sleep, call._random = sleep, lambda: 1.0
 
 
 @pytest.fixture(scope="module")
-def impatient() -> Iterator[worker_process.Worker]:
+def impatient() -> Iterator[worker_process.LiteLLMWorker]:
     """A worker that does not wait between tries; its jitter is the longest."""
     with patched_worker.patched(IMPATIENT) as worker:
         yield worker
@@ -114,7 +114,7 @@ class Pauses:
 
 @pytest.fixture
 def no_waiting(
-    impatient: worker_process.Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    impatient: worker_process.LiteLLMWorker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Pauses:
     return Pauses(patched_worker.use(impatient, tmp_path, monkeypatch))
 
@@ -518,7 +518,7 @@ def test_no_cut_of_the_wire_makes_code_that_the_whole_reply_has_not(
     finish = "stop" if kind == "fences" else "tool_calls"
     data = HEAD + b"".join(chunked(event(each)) for each in deltas)
     data += chunked(event({}, finish)) + chunked(DONE) + END
-    model = model_at(model_server, tools=kind == "tools", limits=Limits(tries=1))
+    model = model_at(model_server, tools=kind == "tools", limits=NetworkLimits(tries=1))
     model_server.turns = [Fault(data)]
     expected, error = read(model.respond(ask()))
     assert error is None
@@ -600,7 +600,7 @@ def test_the_end_of_other_providers_is_seen_too(model_server: ModelServer, name:
         name,
         api_base=f"http://127.0.0.1:{model_server.port}",
         api_key=KEY,
-        limits=Limits(tries=1),
+        limits=NetworkLimits(tries=1),
         tools=False,
         vision=False,
     )
@@ -804,7 +804,7 @@ def test_the_number_of_requests_depends_on_the_answer_alone(
 
 def test_the_page_says_how_often_a_request_is_sent() -> None:
     page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
-    usual = Limits()
+    usual = NetworkLimits()
     assert f"is sent {usual.tries} times at most" in page
     assert f"in more than {usual.longest_wait:.0f} seconds" in page
 
@@ -941,7 +941,7 @@ def test_the_reply_goes_on_downloading_while_a_person_decides(model_server: Mode
 
 
 def test_silence_before_and_within_a_reply_has_an_end(model_server: ModelServer) -> None:
-    silent, broken_off = Limits(first_byte=0.2, tries=1), Limits(idle=2.0, tries=1)
+    silent, broken_off = NetworkLimits(first_byte=0.2, tries=1), NetworkLimits(idle=2.0, tries=1)
     model_server.turns = [Fault(b"", stall=True)]
     _, error = read(model_at(model_server, limits=silent).respond(ask()))
     assert "did not answer within" in str(error)

@@ -18,7 +18,7 @@ from lmc_jupyter.models.cancel import Cancel
 from lmc_jupyter.models.local import client
 from lmc_jupyter.models.local.client import encode, stream
 from lmc_jupyter.models.local.process import Endpoint
-from lmc_jupyter.models.values import Delta, Limits
+from lmc_jupyter.models.values import Delta, NetworkLimits
 
 Answer = Callable[[socket.socket], None]
 
@@ -108,7 +108,7 @@ WHOLE = HEAD + b"".join(map(chunked, REPLY)) + b"0\r\n\r\n"
 def ask(server: Server, cancel: Cancel | None = None, **limits: Any) -> list[Delta]:
     """All pieces of the reply."""
     body = encode({"messages": []})
-    return list(stream("Tiny", server.endpoint, body, cancel or Cancel(), Limits(**limits)))
+    return list(stream("Tiny", server.endpoint, body, cancel or Cancel(), NetworkLimits(**limits)))
 
 
 def failure(server: Server, **limits: Any) -> str:

@@ -57,7 +57,7 @@ def ask(endpoint: process.Endpoint, path: str, key: str | None = None) -> Any:
         return json.load(reply)
 
 
-def the_worker(path: Path) -> process.Worker:
+def the_worker(path: Path) -> process.LocalWorker:
     return process.worker(path, path.name)
 
 

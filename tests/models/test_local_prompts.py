@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.local import prompts, turns
+from lmc_jupyter.models.local import prompts, task
 
 FRAME = "df: DataFrame, 5 rows, columns city (object), area (float64)\nlimit: int = 3"
 
@@ -104,7 +104,7 @@ def test_a_question_is_taken_apart_where_it_asks_for_more_than_one_thing(
 
 
 def test_the_first_part_is_asked_alone_and_the_next_with_all() -> None:
-    turn = turns.read([user("What is 2*3? Then plot sin(x).")])
+    turn = task.read([user("What is 2*3? Then plot sin(x).")])
     first, second = prompts.requests(turn)
     assert first.chat("")[-2:] == [
         {"role": "user", "content": "What is 2*3?"},
@@ -119,7 +119,7 @@ def test_the_first_part_is_asked_alone_and_the_next_with_all() -> None:
 
 def test_only_the_variables_that_matter_are_told() -> None:
     def asked(question: str) -> str:
-        [request] = prompts.requests(turns.read([user(question)]), FRAME)
+        [request] = prompts.requests(task.read([user(question)]), FRAME)
         return request.chat("")[-2]["content"]
 
     assert asked("Square limit") == "Variables in the notebook: limit (int = 3)\n\nSquare limit"
@@ -132,23 +132,23 @@ def test_only_the_last_exchange_is_told_and_only_when_the_question_leans_on_it()
         user("What is 1+1?"), code("1+1"), output("2"), said("It is 2."),
         user("Plot sin(x)"), code("plot()"), FIGURE, said("Done."),
     ]  # fmt: skip
-    [leaning] = prompts.requests(turns.read([*messages, user("Make it red")]))
+    [leaning] = prompts.requests(task.read([*messages, user("Make it red")]))
     assert [m["content"] for m in leaning.chat("")[1:3]] == [
         "Plot sin(x)",
         "```python\nplot()\n```",
     ]
-    [alone] = prompts.requests(turns.read([*messages, user("What is 7 factorial?")]))
+    [alone] = prompts.requests(task.read([*messages, user("What is 7 factorial?")]))
     assert len(alone.chat("")) == 3
 
 
 def test_what_is_for_the_person_alone_is_left_out() -> None:
-    turn = turns.read([user("What is 1+1?"), user("secret", recipient="user")])
+    turn = task.read([user("What is 1+1?"), user("secret", recipient="user")])
     assert turn.question == "What is 1+1?"
 
 
 def test_rounds_hold_code_output_and_figures() -> None:
-    turn = turns.read([user("q"), code("a"), output("1\n"), FIGURE, output("2\n"), code("b")])
-    assert turn.rounds == (turns.Round("a", "1\n2\n", 1), turns.Round("b"))
+    turn = task.read([user("q"), code("a"), output("1\n"), FIGURE, output("2\n"), code("b")])
+    assert turn.rounds == (task.Round("a", "1\n2\n", 1), task.Round("b"))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_rounds_hold_code_output_and_figures() -> None:
     ],
 )  # fmt: skip
 def test_errors_are_told_from_output(text: str, error: str) -> None:
-    assert turns.Round("x", text).error == error
+    assert task.Round("x", text).error == error
 
 
 def test_code_that_failed_is_asked_for_again_from_the_statement_that_failed() -> None:
@@ -173,7 +173,7 @@ def test_code_that_failed_is_asked_for_again_from_the_statement_that_failed() ->
     failed = (
         "1\nTraceback (most recent call last):\n  line 3\n    y = df['Area']\nKeyError: 'Area'\n"
     )
-    request = prompts.repair(turns.read([user("q"), code(written), output(failed)]), FRAME)
+    request = prompts.repair(task.read([user("q"), code(written), output(failed)]), FRAME)
     assert request.prefix == "x = 1\nprint(x)\n"
     reply = request.chat(request.prefix)[-1]["content"]
     assert reply.startswith("```python\nx = 1\nprint(x)\n# y = df['Area']\n# KeyError: 'Area'\n")
@@ -193,14 +193,14 @@ def test_code_that_failed_is_asked_for_again_from_the_statement_that_failed() ->
     ],
 )
 def test_a_reason_may_ask_for_other_code(reason: str, change: bool) -> None:
-    declined = turns.Round("x", f"This code was not run: {reason}.").refusal
+    declined = task.Round("x", f"This code was not run: {reason}.").refusal
     assert declined == reason
     assert prompts.wants_change(reason) is change
 
 
 def test_the_answer_is_asked_from_question_and_output_alone() -> None:
     long = "a" * 2000
-    chat = prompts.answer(turns.read([user("q?"), code("secret = 1"), output(long), FIGURE]))
+    chat = prompts.answer(task.read([user("q?"), code("secret = 1"), output(long), FIGURE]))
     assert len(chat) == 2
     assert "secret" not in chat[1]["content"]
     assert len(chat[1]["content"]) < 750
@@ -225,24 +225,24 @@ def test_the_answer_is_asked_from_question_and_output_alone() -> None:
 def test_a_sentence_with_numbers_or_quotes_that_nobody_printed_is_not_grounded(
     sentence: str, true: bool
 ) -> None:
-    turn = turns.Turn(
-        "What is 2380*3875, and 'abc' [3,5,8]?", (turns.Round("", "9222500\ncba 1.6667"),)
+    turn = task.Task(
+        "What is 2380*3875, and 'abc' [3,5,8]?", (task.Round("", "9222500\ncba 1.6667"),)
     )
     assert prompts.is_grounded(sentence, turn) is true
 
 
 def test_plain_sentences_say_only_what_is_there() -> None:
-    def plain(*rounds: turns.Round) -> str:
-        return prompts.plain(turns.Turn("q", rounds))
+    def plain(*rounds: task.Round) -> str:
+        return prompts.plain(task.Task("q", rounds))
 
-    assert plain(turns.Round("x", "42\n")) == "The result is 42."
-    assert plain(turns.Round("x", "1\n2\n")) == "The result is shown above."
-    assert plain(turns.Round("x", "", 1)) == "The result is shown above."
-    assert plain(turns.Round("x")) == "The code has run; it printed nothing."
+    assert plain(task.Round("x", "42\n")) == "The result is 42."
+    assert plain(task.Round("x", "1\n2\n")) == "The result is shown above."
+    assert plain(task.Round("x", "", 1)) == "The result is shown above."
+    assert plain(task.Round("x")) == "The code has run; it printed nothing."
 
 
 def plain(output: str) -> str:
-    return prompts.plain(turns.Turn("q", (turns.Round("x", output),)))
+    return prompts.plain(task.Task("q", (task.Round("x", output),)))
 
 
 def test_a_printed_sentence_is_said_as_it_is() -> None:
@@ -277,7 +277,7 @@ def test_markdown_in_the_output_is_said_as_it_was_printed() -> None:
 def test_a_summary_is_wanted_of_what_is_longer_than_a_line_or_to_be_explained(
     question: str, output: str, wanted: bool
 ) -> None:
-    turn = turns.Turn(question, (turns.Round("x", output, 1),))
+    turn = task.Task(question, (task.Round("x", output, 1),))
     assert prompts.wants_summary(turn) is wanted
 
 
@@ -290,12 +290,12 @@ def test_a_long_conversation_is_read_from_its_end():
         ]
 
     long = [message for n in range(500) for message in exchange(n)]
-    assert turns.read(long) == turns.read(long[-6:])
-    assert turns.read(long).previous.question == "Question 498?"
+    assert task.read(long) == task.read(long[-6:])
+    assert task.read(long).previous.question == "Question 498?"
 
 
 def test_a_file_that_goes_with_a_question_is_named_in_it() -> None:
-    turn = turns.read(
+    turn = task.read(
         [
             Message("user", "file", "path", "/data/tea.csv"),
             Message("user", "image", "base64.png", "AAAA"),
@@ -307,7 +307,7 @@ def test_a_file_that_goes_with_a_question_is_named_in_it() -> None:
 
 def test_of_html_the_text_is_told() -> None:
     page = "<style>p {}</style><p>Tea</p><p>3.50</p>"
-    turn = turns.read(
+    turn = task.read(
         [
             Message("user", "message", content="Show it."),
             Message("assistant", "code", "python", "page"),

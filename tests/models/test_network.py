@@ -19,7 +19,7 @@ from model_server import DONE, END, HEAD, Fault, ModelServer, Turn, chunked, eve
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.litellm import Limits, LiteLLMModel, transcript, worker_process
+from lmc_jupyter.models.litellm import LiteLLMModel, NetworkLimits, transcript, worker_process
 from lmc_jupyter.models.litellm.worker import loading, network
 from lmc_jupyter.models.litellm.worker.network import Exchange
 
@@ -150,7 +150,11 @@ def endless(piece: bytes, **limits: Any) -> tuple[str, str, int]:
     with Endless(piece) as server:
         base = f"http://127.0.0.1:{server.port}/v1"
         model = LiteLLMModel(  # its window is known: the server has one connection alone
-            "openai/m", api_base=base, api_key=KEY, context_window=32_000, limits=Limits(**limits)
+            "openai/m",
+            api_base=base,
+            api_key=KEY,
+            context_window=32_000,
+            limits=NetworkLimits(**limits),
         )
         came, said = failure(model)
     return came, said, server.sent
@@ -302,7 +306,7 @@ socket.getaddrinfo = noted
 
 
 @pytest.fixture(scope="module")
-def noting() -> Iterator[worker_process.Worker]:
+def noting() -> Iterator[worker_process.LiteLLMWorker]:
     """A worker that notes which hosts it looks up, and reaches none but this machine."""
     with patched_worker.patched(NOTING) as worker:
         yield worker
@@ -312,7 +316,7 @@ def noting() -> Iterator[worker_process.Worker]:
 @pytest.mark.parametrize("name", ["openai/llama-3-8b", "together_ai/meta-llama/Llama-3-70b"])
 def test_no_tokenizer_is_fetched(
     model_server: ModelServer,
-    noting: worker_process.Worker,
+    noting: worker_process.LiteLLMWorker,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     name: str,

@@ -54,12 +54,12 @@ def in_time(holds: Callable[[], bool]) -> bool:
     return holds()
 
 
-def kill(worker: worker_process.Worker, number: int = signal.SIGKILL) -> None:
+def kill(worker: worker_process.LiteLLMWorker, number: int = signal.SIGKILL) -> None:
     os.kill(worker.pid, number)
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[worker_process.Worker]:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[worker_process.LiteLLMWorker]:
     """A worker from which an answer is wanted soon; it is ready."""
     with patched_worker.patched() as worker:
         monkeypatch.setattr(worker_process, "_workers", [worker])
@@ -133,12 +133,12 @@ def test_what_is_set_while_it_loads_reaches_it_though_the_request_with_it_is_sto
     monkeypatch.setenv("LMC_TEST_GO", str(go))
     begins = """
 from lmc_jupyter.models.litellm.worker import main as worker
-answer = worker.Requests._answer
+answer = worker.ModelCalls._answer
 async def begin(self, number, do, **arguments):
     if do == "facts":
         note(do)
     await answer(self, number, do, **arguments)
-worker.Requests._answer = begin
+worker.ModelCalls._answer = begin
 """
     with patched_worker.patched(SLOW_LOAD + begins) as worker:
         begun = patched_worker.use(worker, tmp_path, monkeypatch)
@@ -209,7 +209,7 @@ import sys
 sys.path.insert(0, {str(tmp_path)!r})
 from lmc_jupyter.models.litellm import worker_process
 worker_process.BEGIN = worker_process.BEGIN.replace("main(**", "import beside_us; main(**")
-print(worker_process.Worker()._process.wait())
+print(worker_process.LiteLLMWorker()._process.wait())
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
     assert ran.stdout == "7\n", ran.stderr
@@ -273,7 +273,7 @@ def test_joined_pieces_say_the_same(deltas: list[Delta]) -> None:
 
 
 def when_asked(
-    server: ModelServer, worker: worker_process.Worker, number: int = signal.SIGKILL
+    server: ModelServer, worker: worker_process.LiteLLMWorker, number: int = signal.SIGKILL
 ) -> Any:
     """A thread that sends the worker this signal when the server has been asked."""
     thread = threading.Thread(target=lambda: server.asked.wait(60) and kill(worker, number))
@@ -282,7 +282,7 @@ def when_asked(
 
 
 def test_a_request_of_which_nothing_has_come_is_sent_again_unseen(
-    model_server: ModelServer, impatient: worker_process.Worker
+    model_server: ModelServer, impatient: worker_process.LiteLLMWorker
 ) -> None:
     model_server.first = [Fault(b"", stall=True)]
     model_server.turns = [Turn(text("ok"))]
@@ -293,7 +293,7 @@ def test_a_request_of_which_nothing_has_come_is_sent_again_unseen(
 
 
 def test_a_reply_that_has_begun_ends_in_a_sentence_and_the_next_question_works(
-    model_server: ModelServer, impatient: worker_process.Worker
+    model_server: ModelServer, impatient: worker_process.LiteLLMWorker
 ) -> None:
     model_server.turns = [Turn(text("one two"), STALL)]
     reply = model_at(model_server).respond(GO)
@@ -419,7 +419,7 @@ def test_killed_at_any_moment_the_next_question_works(
 # It hangs -----------------------------------------------------------------------------------------
 
 
-def is_gone(worker: worker_process.Worker) -> bool:
+def is_gone(worker: worker_process.LiteLLMWorker) -> bool:
     try:
         psutil.Process(worker.pid).wait(SOON)
     except psutil.NoSuchProcess:
@@ -431,7 +431,7 @@ def is_gone(worker: worker_process.Worker) -> bool:
 
 @pytest.mark.long
 def test_stop_does_not_wait_for_one_that_is_frozen_and_it_is_ended(
-    model_server: ModelServer, impatient: worker_process.Worker
+    model_server: ModelServer, impatient: worker_process.LiteLLMWorker
 ) -> None:
     model_server.turns = [Turn(text("one"), STALL)]
     impatient.patience = 5.0  # so long nobody ends it
@@ -448,7 +448,7 @@ def test_stop_does_not_wait_for_one_that_is_frozen_and_it_is_ended(
 
 @pytest.mark.long
 def test_requests_that_are_stopped_before_it_begins_them_do_not_end_it(
-    model_server: ModelServer, impatient: worker_process.Worker
+    model_server: ModelServer, impatient: worker_process.LiteLLMWorker
 ) -> None:
     impatient.patience = 60.0  # longer than `in_time`: one that is not ended fails there
     for _ in range(20):
@@ -525,7 +525,7 @@ def test_one_that_is_not_asked_for_long_ends_and_another_is_started(
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_fork_neither_uses_nor_ends_it(
-    model_server: ModelServer, impatient: worker_process.Worker
+    model_server: ModelServer, impatient: worker_process.LiteLLMWorker
 ) -> None:
     impatient.patience = 60.0
     model_server.turns = [Turn(text("ok"))]

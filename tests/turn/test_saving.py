@@ -11,7 +11,7 @@ from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.request import Request
 from lmc_jupyter.turn.saving import add_measures, for_a_file
-from lmc_jupyter.turn.turns import Measure, Turn
+from lmc_jupyter.turn.turns import ReplyMeasure, Turn
 
 KEY = "correct-horse-battery"
 
@@ -30,7 +30,7 @@ def turn(asked: Message, *counts: int | None, over: bool = True) -> Turn:
     for count in counts:
         request = Request("m", {"messages": []})
         request.completion_tokens = count
-        found.replies.append(Measure(asked.id, 1.23456))
+        found.replies.append(ReplyMeasure(asked.id, 1.23456))
         found.record(request)
     if over:
         found.end()

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmc_jupyter.computer.check.judge import Cell, judge
+from lmc_jupyter.computer.check.judge import CheckedCell, judge
 from lmc_jupyter.computer.check.outputs import Outputs
 from lmc_jupyter.computer.check.process import last_line
 from lmc_jupyter.computer.process import reaper, sessions
@@ -71,7 +71,7 @@ async def _run(path: Path, folder: Path, timeout: int | None) -> None:
     if not nodes:
         raise _ProblemError("has no code: there is nothing to run")
     cells = [
-        Cell(number, node.source, node.get("execution_count"), Outputs.of(node.outputs))
+        CheckedCell(number, node.source, node.get("execution_count"), Outputs.of(node.outputs))
         for number, (_, node) in enumerate(nodes, 1)
     ]
     manager = await _start_kernel(path.parent, folder)
@@ -98,13 +98,13 @@ async def _run(path: Path, folder: Path, timeout: int | None) -> None:
 async def _run_cells(
     client: NotebookClient,
     nodes: list[tuple[int, NotebookNode]],
-    cells: list[Cell],
+    cells: list[CheckedCell],
     timeout: int | None,
 ) -> bool:
     """Run the cells one after the other; whether all of them ended by themselves."""
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
-    ran: list[tuple[Cell, NotebookNode]] = []
+    ran: list[tuple[CheckedCell, NotebookNode]] = []
     end = ""
     for cell, (place, node) in zip(cells, nodes, strict=True):
         if client.skip_cells_with_tag in node.metadata.get("tags", []):

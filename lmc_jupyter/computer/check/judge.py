@@ -51,7 +51,7 @@ class CellReport:
 
 
 @dataclass
-class Cell:
+class CheckedCell:
     """A code cell of the notebook, before and after the run.
 
     Parameters
@@ -94,7 +94,7 @@ class Cell:
         return self.new is not None and not self.new.failure and not self.reason
 
 
-def judge(cells: Sequence[Cell]) -> list[CellReport]:
+def judge(cells: Sequence[CheckedCell]) -> list[CellReport]:
     """What became of these cells, in their order."""
     for each in cells:
         each.makes = names_made(each.source)
@@ -109,7 +109,7 @@ def _first_line(source: str) -> str:
     return shorten.line(source.strip().split("\n")[0], MOST_SOURCE)
 
 
-def _judge(cell: Cell, cells: Sequence[Cell]) -> tuple[State, list[str]]:
+def _judge(cell: CheckedCell, cells: Sequence[CheckedCell]) -> tuple[State, list[str]]:
     if cell.new is None:
         return "not run", [cell.reason] if cell.reason else []
     if cell.reason:
@@ -126,7 +126,7 @@ def _judge(cell: Cell, cells: Sequence[Cell]) -> tuple[State, list[str]]:
 
 
 def _failure(
-    cell: Cell, failure: tuple[str, str], cells: Sequence[Cell]
+    cell: CheckedCell, failure: tuple[str, str], cells: Sequence[CheckedCell]
 ) -> tuple[State, list[str]]:
     """The state of a cell that failed as the saved one did not."""
     match = _NAME.search(failure[1]) if failure[0] == "NameError" else None

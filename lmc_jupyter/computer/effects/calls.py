@@ -42,7 +42,7 @@ class Given(NamedTuple):
 
 
 @dataclass
-class Call:
+class CallSite:
     """A call with its arguments.
 
     Parameters
@@ -102,7 +102,7 @@ def result_of(place: str) -> str:
 def hand_on(walk: Walk, value: Value, node: ast.expr, given: Value = UNKNOWN) -> Value:
     """A value goes where it is not seen what becomes of it: if it is a function, it is called, with
     what is given; gives what that returns."""
-    it = Call(node, [Given(node, given)], {}, handed=True)
+    it = CallSite(node, [Given(node, given)], {}, handed=True)
     if values.is_iterator(value.live):
         walk.change(value.roots)
     if value.functions:
@@ -122,13 +122,13 @@ def hand_on(walk: Walk, value: Value, node: ast.expr, given: Value = UNKNOWN) ->
     return UNKNOWN
 
 
-def _run(walk: Walk, callee: Value, it: Call) -> Value:
+def _run(walk: Walk, callee: Value, it: CallSite) -> Value:
     """Call all functions of this code that the value may be."""
     functions = sorted(callee.functions, key=lambda each: (each.node.lineno, each.node.col_offset))
     return mix([walk.run(each, it) for each in functions])
 
 
-def call(walk: Walk, callee: Value, it: Call) -> Value:
+def call(walk: Walk, callee: Value, it: CallSite) -> Value:
     """Find the effects of one call; those of its arguments were found before."""
     owner, place = callee.owner, callee.kind
     result = _run(walk, callee, it) if callee.functions else UNKNOWN
@@ -156,7 +156,7 @@ def call(walk: Walk, callee: Value, it: Call) -> Value:
     return _library(walk, replace(it, place=place))
 
 
-def _hand_on_all(walk: Walk, it: Call, owner: Value) -> Value:
+def _hand_on_all(walk: Walk, it: CallSite, owner: Value) -> Value:
     """The arguments go to a library: what is in them, and what functions among them give."""
     each = [given.value for given in it.all()]
     if it.place in tables.LOOKS:
@@ -167,7 +167,7 @@ def _hand_on_all(walk: Walk, it: Call, owner: Value) -> Value:
     return mix([*each, *(hand_on(walk, one.value, one.node, mixture) for one in it.all())])
 
 
-def _library(walk: Walk, it: Call) -> Value:
+def _library(walk: Walk, it: CallSite) -> Value:
     """A function of a library, or a method."""
     place, owner = it.place, it.me.value if it.me else None
     given = _hand_on_all(walk, it, owner or Value(f"{place}()"))
@@ -181,7 +181,7 @@ def _library(walk: Walk, it: Call) -> Value:
     return _result(walk, it, given, found)
 
 
-def _special(walk: Walk, it: Call) -> Value | None:
+def _special(walk: Walk, it: CallSite) -> Value | None:
     """What a call does that no table has; None for all others."""
     place, kind = it.place, it.me.value.kind if it.me else ""
     if kind == "get_ipython()":
@@ -214,7 +214,7 @@ def _special(walk: Walk, it: Call) -> Value | None:
     return UNKNOWN
 
 
-def _is_harmless(it: Call) -> bool:
+def _is_harmless(it: CallSite) -> bool:
     """Whether the tables know it as harmless, or its arguments make it so."""
     place, kind = it.place, it.me.value.kind if it.me else "?"
     if kind == OWN or tables.is_harmless(place) or ("open" in kind and "extract" not in place):
@@ -222,7 +222,7 @@ def _is_harmless(it: Call) -> bool:
     return it.name in ("eval", "query") and it.me is not None and "@" not in (it.first.text or "@")
 
 
-def _result(walk: Walk, it: Call, given: Value, found: bool) -> Value:
+def _result(walk: Walk, it: CallSite, given: Value, found: bool) -> Value:
     """What a function of a library, or a method, gives."""
     place, name, first = it.place, it.name, it.first
     of = it.me.value if it.me else first
@@ -252,7 +252,7 @@ def _result(walk: Walk, it: Call, given: Value, found: bool) -> Value:
     return Value(kind, parts=given.reach, text=text, functions=given.functions)
 
 
-def _of_method(walk: Walk, it: Call, given: Value, owner: Value, element: Value) -> Value:
+def _of_method(walk: Walk, it: CallSite, given: Value, owner: Value, element: Value) -> Value:
     kind = owner.kind
     if it.name in ("get", "setdefault"):
         roots = walk.part(owner).roots | mix(each.value for each in it.args[1:]).reach
@@ -270,7 +270,7 @@ def _of_method(walk: Walk, it: Call, given: Value, owner: Value, element: Value)
     )
 
 
-def _changes(walk: Walk, it: Call) -> bool:
+def _changes(walk: Walk, it: CallSite) -> bool:
     """Whether it is known to change a value in place."""
     first, name = it.first, it.name
     for keyword in {"out", "ax"} & it.keywords.keys():
@@ -292,7 +292,7 @@ def _changes(walk: Walk, it: Call) -> bool:
     return found
 
 
-def _changes_me(walk: Walk, it: Call, me: Given) -> bool:
+def _changes_me(walk: Walk, it: CallSite, me: Given) -> bool:
     """Whether a method changes its object."""
     keyword, name, here = it.keywords.get("inplace"), it.name, me.value.here
     may = it.is_open and name in tables.IN_PLACE
@@ -315,7 +315,9 @@ def _shown(given: Given | None) -> str:
     return source(given.node) if given.value.text is None else given.value.text
 
 
-def _add_file(walk: Walk, kind: EffectKind, given: Given | None, it: Call, to: str = "") -> None:
+def _add_file(
+    walk: Walk, kind: EffectKind, given: Given | None, it: CallSite, to: str = ""
+) -> None:
     """Name a file, where there is one."""
     if given is None:
         if it.handed or it.is_open:
@@ -326,7 +328,7 @@ def _add_file(walk: Walk, kind: EffectKind, given: Given | None, it: Call, to: s
         walk.add(kind, _shown(given), to)
 
 
-def _files(walk: Walk, it: Call) -> bool:
+def _files(walk: Walk, it: CallSite) -> bool:
     """Files that it writes, moves and deletes."""
     kind, index = tables.FILES.get(it.place, ("", 0))
     given, mode = it.at(index, tables.FILE_KEYWORDS), 1
@@ -356,7 +358,7 @@ def _files(walk: Walk, it: Call) -> bool:
     return bool(kind)
 
 
-def _network(walk: Walk, it: Call) -> bool:
+def _network(walk: Walk, it: CallSite) -> bool:
     place, name = it.place, it.name
     library = module_in(place, tables.NETWORK)
     if library:
@@ -375,7 +377,7 @@ def _network(walk: Walk, it: Call) -> bool:
     return False
 
 
-def _programs(walk: Walk, it: Call) -> bool:
+def _programs(walk: Walk, it: CallSite) -> bool:
     if not tables.PROGRAMS.match(it.place) or it.place.isupper():
         return False
     is_command = not it.handed and not it.place.startswith(("webbrowser.", "multiprocessing."))
@@ -395,7 +397,7 @@ def _programs(walk: Walk, it: Call) -> bool:
     return True
 
 
-def _sql(walk: Walk, it: Call) -> bool:
+def _sql(walk: Walk, it: CallSite) -> bool:
     """Statements of SQL, as far as their text is known, and the file of the database."""
     file = it.me.value.text if it.me else None
     is_sql = it.me is not None or module_in(it.place, HONEST) or "sql" in it.place

@@ -44,7 +44,7 @@ MAX_SHOWN = 60
 Roots = frozenset[str]
 
 
-class Function(NamedTuple):
+class FunctionValue(NamedTuple):
     """A function, lambda or class of this code, and the object whose method it is."""
 
     node: Any
@@ -78,7 +78,7 @@ class Value(NamedTuple):
     owner: Value | None = None
     name: str = ""
     items: tuple[Value, ...] = ()
-    functions: frozenset[Function] = frozenset()
+    functions: frozenset[FunctionValue] = frozenset()
 
     @property
     def is_place(self) -> bool:

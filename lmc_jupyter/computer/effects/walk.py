@@ -226,7 +226,7 @@ class Walk:
             name = source(decorator.func if isinstance(decorator, ast.Call) else decorator)
             function = self.value(decorator, scope)
             if function.functions:
-                call = calls.Call(decorator, [calls.Given(ast.Name(node.name), value)], {})
+                call = calls.CallSite(decorator, [calls.Given(ast.Name(node.name), value)], {})
                 value = calls.call(self, function, call)
             elif name.rpartition(".")[2] not in tables.DECORATORS:
                 calls.hand_on(self, value, ast.Name(node.name))
@@ -247,7 +247,7 @@ class Walk:
             self.value(statement, inner)
         for name, known in inner.known.items():
             self.set_attribute(name, known)
-        return Value(functions=frozenset({values.Function(node, inner)}))
+        return Value(functions=frozenset({values.FunctionValue(node, inner)}))
 
     def _lambda(self, node: Any, scope: Scope) -> Value:
         """A function; its defaults and annotations are read where it is defined."""
@@ -256,9 +256,9 @@ class Walk:
         for each in (*node.args.defaults, *node.args.kw_defaults, *annotations, returns):
             if each is not None:
                 self.value(each, scope)
-        return Value(functions=frozenset({values.Function(node, scope)}))
+        return Value(functions=frozenset({values.FunctionValue(node, scope)}))
 
-    def run(self, function: values.Function, call: calls.Call) -> Value:
+    def run(self, function: values.FunctionValue, call: calls.CallSite) -> Value:
         """What calling a function or class of this code gives; its body is read."""
         if isinstance(function.node, ast.ClassDef):
             return self._instance(function.node, function.scope, call)
@@ -283,7 +283,7 @@ class Walk:
         self._depth -= 1
         return returned
 
-    def _instance(self, node: ast.ClassDef, scope: Scope, call: calls.Call) -> Value:
+    def _instance(self, node: ast.ClassDef, scope: Scope, call: calls.CallSite) -> Value:
         """An object of a class of this code: all its methods are read."""
         given = mix(each.value for each in call.all())
         for base in node.bases:
@@ -293,11 +293,11 @@ class Walk:
         me = Value(parts=given.reach, functions=given.functions)
         methods: list[Any] = [each for each in node.body if hasattr(each, "args")]
         for method in sorted(methods, key=lambda each: each.name != "__init__"):
-            arguments = call if method.name == "__init__" else calls.Call(call.node, [], {})
-            self.run(values.Function(method, scope, me), arguments)
+            arguments = call if method.name == "__init__" else calls.CallSite(call.node, [], {})
+            self.run(values.FunctionValue(method, scope, me), arguments)
         return me
 
-    def _arguments(self, function: values.Function, call: calls.Call) -> dict[str, Value]:
+    def _arguments(self, function: values.FunctionValue, call: calls.CallSite) -> dict[str, Value]:
         """Parameter -> what is known of its value."""
         node, spec = function.node, function.node.args
         names = [each.arg for each in (*spec.posonlyargs, *spec.args)]
@@ -602,7 +602,7 @@ class Walk:
             self.store(node.func.value, scope, mix(each.value for each in it.all()))
         return result
 
-    def _given(self, node: ast.Call, scope: Scope) -> calls.Call:
+    def _given(self, node: ast.Call, scope: Scope) -> calls.CallSite:
         """The arguments of a call."""
         args = [calls.Given(each, self.value(each, scope)) for each in node.args]
         keywords = {
@@ -610,4 +610,4 @@ class Walk:
             for each in node.keywords
         }
         is_open = "**" in keywords or any(isinstance(each, ast.Starred) for each in node.args)
-        return calls.Call(node, args, keywords, is_open)
+        return calls.CallSite(node, args, keywords, is_open)

@@ -42,7 +42,7 @@ class _PageLanguage:
 
     def __init__(self) -> None:
         self.screen: Screen | None = None
-        self._runs: list[_Run] = []
+        self._runs: list[_PageRun] = []
 
     def availability(self) -> Availability:
         """It is always available; without a browser nobody sees it, and the model reads that."""
@@ -63,11 +63,11 @@ class _PageLanguage:
                 f"{len(code):,} characters of {self.name} are too many to be shown: "
                 f"at most {MAX_CODE:,}"
             )
-        run = _Run()
+        run = _PageRun()
         self._runs.append(run)
         return self._run(code, run)
 
-    def _run(self, code: str, run: _Run) -> Pieces:
+    def _run(self, code: str, run: _PageRun) -> Pieces:
         try:
             pending = self.screen.expect(code) if self.screen is not None else None
             run.ends(pending.stop if pending is not None else None)
@@ -115,7 +115,7 @@ class Browser(_PageLanguage):
     _format = "javascript"
 
 
-class _Run:
+class _PageRun:
     """One block, and what ends its wait."""
 
     def __init__(self) -> None:

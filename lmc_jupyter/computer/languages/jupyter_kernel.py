@@ -55,7 +55,7 @@ _FIRST = {"r": Path(__file__).with_name("drivers") / "irkernel.R"}
 """Language -> a file of code for its kernels before their first block; the file says why."""
 
 
-class Listener(Protocol):
+class BlockMessages(Protocol):
     """Takes the messages of a block in a kernel, on the loop."""
 
     def hear(self, kind: str, content: Mapping[str, Any]) -> None:
@@ -75,7 +75,7 @@ class KernelEndedError(Exception):
     """The kernel's process has ended; the text goes on after "the kernel"."""
 
 
-async def start_kernel(name: str) -> Kernel:
+async def start_kernel(name: str) -> KernelProcess:
     """A new kernel that answers, by socket files where that works, else by ports."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
@@ -88,7 +88,7 @@ async def start_kernel(name: str) -> Kernel:
         ) from None
     by_file = os.name == "posix" and canonical(spec.language or "") in _BY_FILE
     for transport in ("ipc", "tcp") if by_file else ("tcp",):
-        kernel = Kernel(name, transport)
+        kernel = KernelProcess(name, transport)
         try:
             await kernel.start()
             if first := _FIRST.get(canonical(spec.language or "")):
@@ -103,7 +103,7 @@ async def start_kernel(name: str) -> Kernel:
     raise ComputerError(f"the Jupyter kernel {name!r} {problem}; nothing was run")
 
 
-class Kernel:
+class KernelProcess:
     """One kernel process and the connection to it. Its methods run on the loop."""
 
     def __init__(self, name: str, transport: str) -> None:
@@ -120,7 +120,7 @@ class Kernel:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._readers: list[asyncio.Task[None]] = []
         self._waits: dict[tuple[str, str], asyncio.Future[Mapping[str, Any]]] = {}
-        self._block: Listener | None = None
+        self._block: BlockMessages | None = None
         self._hurries = False
         """The block was stopped: only its end is waited for."""
         self._early: deque[tuple[str, Mapping[str, Any]]] = deque(maxlen=1000)
@@ -203,7 +203,9 @@ class Kernel:
         """Whether its process is alive."""
         return not self._has_ended and bool(await self._manager.is_alive())
 
-    async def run(self, code: str, block: Listener, *, ours: bool = False) -> Mapping[str, Any]:
+    async def run(
+        self, code: str, block: BlockMessages, *, ours: bool = False
+    ) -> Mapping[str, Any]:
         """Run a block and wait for all of its output; return the kernel's reply.
 
         Code of ours gets no number and no place in the history.
@@ -442,7 +444,7 @@ def _leaves(reply: Mapping[str, Any]) -> bool:
 # The loop -----------------------------------------------------------------------------------------
 
 
-_kernels: set[Kernel] = set()
+_kernels: set[KernelProcess] = set()
 
 
 async def _end_all() -> None:

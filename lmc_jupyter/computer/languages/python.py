@@ -18,7 +18,7 @@ from typing import Any
 from weakref import ref
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.languages.python_block import Block
+from lmc_jupyter.computer.languages.python_block import PythonBlock
 from lmc_jupyter.computer.languages.python_greenlet import READ_SECONDS, OnReadersThread
 from lmc_jupyter.computer.languages.python_uses import uses
 from lmc_jupyter.computer.screen import Screen
@@ -63,12 +63,12 @@ class LivePython:
         self._shell = shell
         self.screen: Screen | None = None
         """The screen that asks the person, where no cell can; the computer sets it."""
-        self._open: set[ref[Block]] = set()  # what nobody reads is gone with its generator
+        self._open: set[ref[PythonBlock]] = set()  # what nobody reads is gone with its generator
         self.on_clear: Callable[[bool], None] | None = None
         """Called, on the code's thread, after the code has cleared the cell's output."""
         self.on_traceback: Callable[[str], None] | None = None
         """Called with a long traceback of which the cell has shown the short form."""
-        self._scheduled: Block | None = None
+        self._scheduled: PythonBlock | None = None
         """The block that the kernel is to begin between the cells."""
         self.on_wait: Callable[[bool], None] | None = None
         """Called, on the reader's thread, with True when a block begins to wait for the end of a
@@ -111,11 +111,11 @@ class LivePython:
         ComputerError
             When the generator is read on another thread than the one that began it.
         """
-        block = Block(self, code)
+        block = PythonBlock(self, code)
         self._open.add(ref(block, self._open.discard))
         return self._run(block)
 
-    def _run(self, block: Block) -> Pieces:
+    def _run(self, block: PythonBlock) -> Pieces:
         try:
             kernel = kernel_of(self.shell) if is_between_cells() else None
             if kernel is not None:
@@ -259,7 +259,7 @@ class LivePython:
             for each in find_effects("python", code, {**own_names(shell), **tools}, shell)
         )
 
-    def _between_cells(self, block: Block, kernel: Any) -> Pieces:
+    def _between_cells(self, block: PythonBlock, kernel: Any) -> Pieces:
         """The pieces of a block that the kernel runs when the cells before it have ended."""
         block.mute(threading.get_ident())
         block.show = False
@@ -281,7 +281,7 @@ class LivePython:
                 block.interrupts.ended.set()
         yield from self._read(block, job)
 
-    def _wait_until_it_begins(self, block: Block) -> None:
+    def _wait_until_it_begins(self, block: PythonBlock) -> None:
         if block.begin_flag.wait(WAIT_SECONDS):
             return
         if self.on_wait is not None:
@@ -292,7 +292,7 @@ class LivePython:
             if self.on_wait is not None:
                 self.on_wait(False)
 
-    def _read(self, block: Block, future: Future[None]) -> Pieces:
+    def _read(self, block: PythonBlock, future: Future[None]) -> Pieces:
         """The pieces of a block that another thread runs."""
         try:
             while not block.end_flag.is_set():

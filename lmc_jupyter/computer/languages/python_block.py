@@ -35,13 +35,15 @@ if TYPE_CHECKING:
 LONG_TRACEBACK = 15
 """Lines from which on a cell shows the short form of a traceback."""
 
-_blocks: list[Block] = []
+_blocks: list[PythonBlock] = []
 """The blocks that have begun and not ended; each one was started by the one before it."""
-_of_block: contextvars.ContextVar[Block | None] = contextvars.ContextVar("lmc_block", default=None)
+_of_block: contextvars.ContextVar[PythonBlock | None] = contextvars.ContextVar(
+    "lmc_block", default=None
+)
 """The block of this thread or task, where no cell shows its output."""
 
 
-class Block:
+class PythonBlock:
     """One block of code, with its output."""
 
     def __init__(self, python: LivePython, code: str) -> None:
@@ -319,7 +321,7 @@ class _TurnLock:
 
     _free = threading.Condition()
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: PythonBlock) -> None:
         self._block, self._thread = block, threading.get_ident()
 
     def __enter__(self) -> None:
@@ -340,7 +342,7 @@ class _TurnLock:
         self.forget(self._block)
 
     @classmethod
-    def forget(cls, block: Block) -> None:
+    def forget(cls, block: PythonBlock) -> None:
         with cls._free:
             if block in _blocks:
                 _blocks.remove(block)

@@ -24,7 +24,7 @@ from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 
 if TYPE_CHECKING:
-    from lmc_jupyter.computer.languages.python_block import Block
+    from lmc_jupyter.computer.languages.python_block import PythonBlock
 
 READ_SECONDS = 0.02
 """Seconds: writes that follow faster become one piece."""
@@ -42,7 +42,7 @@ _orphans: list[greenlet] = []
 class OnReadersThread:
     """A block in a greenlet on its reader's thread."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: PythonBlock) -> None:
         self._block, self._runs = block, greenlet(block.body)
         self._runs.gr_context = contextvars.copy_context()
         self._thread, self._process = threading.get_ident(), os.getpid()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.lookups import which
-from lmc_jupyter.computer.process.engine import Block, Patience, Pieces
+from lmc_jupyter.computer.process.engine import ForeignBlock, Patience, Pieces
 from lmc_jupyter.computer.process.framed import DRIVERS, FramedLanguage, FramedProgram
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.errors import ComputerError
@@ -122,7 +122,7 @@ class PlainR(FramedLanguage):
     aliases = LANGUAGES["r"]
     title = "R"
 
-    def _block(self, code: str, word: str = "run") -> Block:
+    def _block(self, code: str, word: str = "run") -> ForeignBlock:
         if "\0" in code:
             raise ComputerError("R code cannot hold a NUL character: nothing was run")
         return super()._block(code, word)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.lookups import which
-from lmc_jupyter.computer.process.engine import Block, Patience
+from lmc_jupyter.computer.process.engine import ForeignBlock, Patience
 from lmc_jupyter.computer.process.program import ProgramLanguage, Step
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES
@@ -47,7 +47,7 @@ class Shell(ProgramLanguage):
         get = "there is no bash on the PATH: install it, or write python instead"
         return Availability("bash", "" if which("bash") else get)
 
-    def _block(self, code: str) -> Block:
+    def _block(self, code: str) -> ForeignBlock:
         if "\0" in code:
             raise ComputerError("shell code cannot hold a NUL character: nothing was run")
         return super()._block(code)

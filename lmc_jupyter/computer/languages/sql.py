@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.lookups import has_package
-from lmc_jupyter.computer.process.engine import Block, BlockLanguage
+from lmc_jupyter.computer.process.engine import BlockLanguage, ForeignBlock
 from lmc_jupyter.content import shorten
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
@@ -79,7 +79,7 @@ class SQL(BlockLanguage):
                 return Availability("DuckDB", "sql needs DuckDB: `pip install duckdb pandas`")
         return Availability("DuckDB, over the DataFrames of the namespace")
 
-    def _block(self, code: str) -> Block:
+    def _block(self, code: str) -> ForeignBlock:
         if missing := self.availability().missing:
             raise ComputerError(f"{missing}; nothing was run")
         return _Statements(self, code, self._python.shell.user_ns)
@@ -109,7 +109,7 @@ class SQL(BlockLanguage):
         return "", duckdb.default_connection(), note
 
 
-class _Statements(Block):
+class _Statements(ForeignBlock):
     """One block: its statements run on a thread of its own, so that they can be interrupted."""
 
     def __init__(self, sql: SQL, code: str, namespace: dict[str, Any]) -> None:

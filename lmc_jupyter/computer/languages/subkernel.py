@@ -19,14 +19,14 @@ from typing import Any
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.languages.jupyter_kernel import (
-    Kernel,
     KernelEndedError,
+    KernelProcess,
     loop,
     start_kernel,
     wait_for,
 )
 from lmc_jupyter.computer.lookups import remember
-from lmc_jupyter.computer.process.engine import Block, BlockLanguage, Patience
+from lmc_jupyter.computer.process.engine import BlockLanguage, ForeignBlock, Patience
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.errors import ComputerError
@@ -96,7 +96,7 @@ class SubKernel(BlockLanguage):
         self.kernel, self.name = kernel, language
         self.aliases = tuple(aliases) or LANGUAGES.get(language, ())
         self.screen: Screen | None = None
-        self._kernel: Kernel | None = None
+        self._kernel: KernelProcess | None = None
         self._note = ""
         """A sentence on the end of the kernel before; the next block begins with it."""
 
@@ -111,7 +111,7 @@ class SubKernel(BlockLanguage):
             )
         return Availability(f"the Jupyter kernel {name!r}")
 
-    def _block(self, code: str) -> Block:
+    def _block(self, code: str) -> ForeignBlock:
         return _InKernel(self, code, self._patience)
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class SubKernel(BlockLanguage):
 
     # On the loop ----------------------------------------------------------------------------------
 
-    async def _ready(self, block: _InKernel) -> Kernel:
+    async def _ready(self, block: _InKernel) -> KernelProcess:
         """The kernel; a new one where none is alive."""
         if self._kernel is not None and not await self._kernel.lives():
             await self._end()
@@ -157,7 +157,7 @@ class SubKernel(BlockLanguage):
         )
 
 
-class _InKernel(Block):
+class _InKernel(ForeignBlock):
     """One block: the loop runs it, another thread reads its output."""
 
     def __init__(self, owner: SubKernel, code: str, patience: Patience) -> None:
@@ -165,7 +165,7 @@ class _InKernel(Block):
         self.owner, self.code, self.patience = owner, code, patience
         self.questions: deque[tuple[str, bool]] = deque()
         self.is_closed = False
-        self.kernel: Kernel | None = None
+        self.kernel: KernelProcess | None = None
         self.has_error = False
         self._task: asyncio.Task[None] | None = None
         self._stopper: asyncio.Task[None] | None = None  # kept, else it may be collected
@@ -227,7 +227,7 @@ class _InKernel(Block):
         if self.kernel is not None and not self.stop_flag.is_set():
             await self._in(self.kernel)
 
-    async def _in(self, kernel: Kernel) -> None:
+    async def _in(self, kernel: KernelProcess) -> None:
         try:
             reply = await kernel.run(self.code, self)
         except KernelEndedError as end:

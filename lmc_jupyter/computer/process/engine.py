@@ -38,7 +38,7 @@ class Patience:
     polite: float = 2.0
 
 
-class Block(ABC):
+class ForeignBlock(ABC):
     """One block; its code does not run before the first piece is read.
 
     A language defines how to run it (`work`) and how to ask for its end. Of `terminate`, `kill`
@@ -148,16 +148,16 @@ class Turns:
     """
 
     def __init__(self, *, together: bool = False) -> None:
-        self.blocks: set[Block] = set()
+        self.blocks: set[ForeignBlock] = set()
         self.lock = threading.Condition(threading.RLock())
         self._together = together
         self._stops = 0
 
-    def run(self, block: Block) -> Pieces:
+    def run(self, block: ForeignBlock) -> Pieces:
         """Yield its pieces, after its turn has come; they end as those of `BlockLanguage.run`."""
         return self._pieces(block, self._stops)
 
-    def _pieces(self, block: Block, stops: int) -> Pieces:
+    def _pieces(self, block: ForeignBlock, stops: int) -> Pieces:
         self._begin(block)
         try:
             if self._stops == stops:
@@ -183,7 +183,7 @@ class Turns:
         for block in list(self.blocks):
             self._finish(block)
 
-    def _begin(self, block: Block) -> None:
+    def _begin(self, block: ForeignBlock) -> None:
         """Wait for the turn; end a block that this thread has begun to read and left."""
         block.thread = threading.get_ident()
         with self.lock:
@@ -195,7 +195,7 @@ class Turns:
                     self.lock.wait()
             self.blocks.add(block)
 
-    def _finish(self, block: Block) -> None:
+    def _finish(self, block: ForeignBlock) -> None:
         block.finish()
         with self.lock:
             if block in self.blocks:
@@ -218,7 +218,7 @@ class BlockLanguage(ABC):
         self._turns = Turns(together=together)
 
     @abstractmethod
-    def _block(self, code: str) -> Block:
+    def _block(self, code: str) -> ForeignBlock:
         """A block for this code; raises a ComputerError where it is known that it cannot run."""
 
     def run(self, code: str) -> Pieces:

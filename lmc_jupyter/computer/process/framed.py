@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from lmc_jupyter.computer.process import reaper, sessions
-from lmc_jupyter.computer.process.engine import LATE, Block, BlockLanguage, Patience, Pieces
+from lmc_jupyter.computer.process.engine import LATE, BlockLanguage, ForeignBlock, Patience, Pieces
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.stream import partial_suffix
@@ -345,7 +345,7 @@ class FramedLanguage(BlockLanguage):
     def _ask_to_end(self, program: FramedProgram, number: int) -> None:
         """Ask this block to end, as an interrupt does."""
 
-    def _block(self, code: str, word: str = "run") -> Block:
+    def _block(self, code: str, word: str = "run") -> ForeignBlock:
         return _FramedBlock(self, word, code, self._patience)
 
     def close(self) -> None:
@@ -394,7 +394,7 @@ class FramedLanguage(BlockLanguage):
             reaper.forget(program.leader)
 
 
-class _FramedBlock(Block):
+class _FramedBlock(ForeignBlock):
     """One block in a program."""
 
     def __init__(

@@ -27,7 +27,7 @@ import psutil  # type: ignore[import-untyped]  # ships no types
 from lmc_jupyter.computer.language import Availability
 from lmc_jupyter.computer.output_buffer import OutputBuffer
 from lmc_jupyter.computer.process import reaper, sessions
-from lmc_jupyter.computer.process.engine import LATE, Block, BlockLanguage, Patience
+from lmc_jupyter.computer.process.engine import LATE, BlockLanguage, ForeignBlock, Patience
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.stream import partial_suffix
 
@@ -77,7 +77,7 @@ class ProgramLanguage(BlockLanguage):
     def _read(self, directory: Path) -> None:
         """Read the files that the programs have left in the directory; called after their end."""
 
-    def _block(self, code: str) -> Block:
+    def _block(self, code: str) -> ForeignBlock:
         if missing := self.availability().missing:
             raise ComputerError(f"{missing}; nothing was run")
         return _Programs(self, code, self._patience)
@@ -122,7 +122,7 @@ class ProgramLanguage(BlockLanguage):
                 _forget(leader)
 
 
-class _Programs(Block):
+class _Programs(ForeignBlock):
     def __init__(self, owner: ProgramLanguage, code: str, patience: Patience) -> None:
         super().__init__(patience)
         self._owner, self._code = owner, code

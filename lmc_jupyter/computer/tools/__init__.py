@@ -20,7 +20,7 @@ PATH = "lmc_jupyter.tools"
 """What `path_of` gives for `tools`; of a tool it gives PATH.NAME.TOOL."""
 
 
-class Guard(Protocol):
+class CallGuard(Protocol):
     """Keeps code of a model from calling what its policy does not allow."""
 
     def check(self, uses: Collection[str]) -> None:
@@ -28,7 +28,7 @@ class Guard(Protocol):
         ...
 
 
-guards: weakref.WeakSet[Guard] = weakref.WeakSet()
+guards: weakref.WeakSet[CallGuard] = weakref.WeakSet()
 """They check every call of a tool; a session adds its gate."""
 
 

@@ -32,7 +32,7 @@ MAX_PIXELS = 50_000_000
 """Of a picture; of a larger one its bytes are the result."""
 
 
-class Lines(str):
+class PlainText(str):
     """A text that shows itself as it is, and not as its repr."""
 
     __slots__ = ()
@@ -92,7 +92,7 @@ class Tools:
         self._lock = threading.RLock()
         servers.changed = self._refresh
 
-    def search(self, words: str) -> Lines:
+    def search(self, words: str) -> PlainText:
         """The tools whose name or description has all these words, a line for each."""
         self._refresh()
         wanted = words.lower().split()
@@ -105,7 +105,7 @@ class Tools:
         lines = [each.line(MAX_LINE) for each in found[:MAX_FOUND]]
         if len(found) > MAX_FOUND:
             lines.append(f"… and {len(found) - MAX_FOUND:,} more: search for more words")
-        return Lines("\n".join(lines) or f"No tool has the words {words!r:.80}.")
+        return PlainText("\n".join(lines) or f"No tool has the words {words!r:.80}.")
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):

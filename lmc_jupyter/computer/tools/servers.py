@@ -71,7 +71,7 @@ class Servers:
         self._news = threading.Condition(self._lock)
         self._configs: dict[str, ServerConfig] = {}
         self._servers: dict[str, Server] = {}
-        self._workers: dict[str, _Worker] = {}
+        self._workers: dict[str, _ServerWorker] = {}
         self._numbers = itertools.count(1)
         self._waited: set[str] = set()
 
@@ -282,7 +282,7 @@ class Servers:
             self._fail(name, MISSING)
             return
         try:
-            worker = _Worker(partial(self._hear, name), partial(self._ended, name))
+            worker = _ServerWorker(partial(self._hear, name), partial(self._ended, name))
         except OSError as error:
             self._fail(name, f"the process that holds the server cannot be started ({error})")
             return
@@ -294,7 +294,7 @@ class Servers:
         self._workers.pop(name, None)
         self._servers[name] = replace(self._servers[name], state="failed", why=why)
 
-    def _ended(self, name: str, worker: _Worker) -> None:
+    def _ended(self, name: str, worker: _ServerWorker) -> None:
         """A worker has ended; on its thread."""
         with self._news:
             if self._workers.get(name) is not worker:
@@ -308,7 +308,7 @@ class Servers:
             self._news.notify_all()
         self.changed()
 
-    def _hear(self, name: str, worker: _Worker, line: dict[str, Any]) -> None:
+    def _hear(self, name: str, worker: _ServerWorker, line: dict[str, Any]) -> None:
         """A server has another state; on its worker's thread."""
         with self._news:
             if self._workers.get(name) is not worker:
@@ -348,7 +348,7 @@ class Servers:
         self._workers = {}
 
 
-class _Worker:
+class _ServerWorker:
     """The worker process of one server.
 
     Parameters
@@ -358,7 +358,9 @@ class _Worker:
     """
 
     def __init__(
-        self, hear: Callable[[_Worker, dict[str, Any]], None], ended: Callable[[_Worker], None]
+        self,
+        hear: Callable[[_ServerWorker, dict[str, Any]], None],
+        ended: Callable[[_ServerWorker], None],
     ) -> None:
         self.boxes: dict[int, Callable[[dict[str, Any] | None], None]] = {}
         self._hear, self._ended = hear, ended

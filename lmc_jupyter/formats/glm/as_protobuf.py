@@ -94,7 +94,7 @@ def _document(data: bytes) -> tuple[dict[str, Any], int]:
         ) from None
     size = message.ByteSize()
     message.DiscardUnknownFields()
-    return _Reader().value(message), size - message.ByteSize()
+    return _ProtobufReader().value(message), size - message.ByteSize()
 
 
 @cache
@@ -189,7 +189,7 @@ def _is_list(field: Any) -> bool:
 # Message -> dictionary ----------------------------------------------------------------------------
 
 
-class _Reader:
+class _ProtobufReader:
     """Makes plain values of messages, and counts what is in their lists and mappings."""
 
     def __init__(self) -> None:

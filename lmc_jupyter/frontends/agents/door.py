@@ -18,8 +18,8 @@ from lmc_jupyter.content import shorten
 from lmc_jupyter.conversation.events import Configured, Event, Replaced, Stopping
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.frontends.agents import reading
-from lmc_jupyter.frontends.agents.guest import WAITS_FOR_PERSON, WAITS_FOR_TURN, Block
-from lmc_jupyter.frontends.agents.page import Page
+from lmc_jupyter.frontends.agents.guest import WAITS_FOR_PERSON, WAITS_FOR_TURN, AgentBlock
+from lmc_jupyter.frontends.agents.page import KernelPage
 from lmc_jupyter.frontends.agents.process import Process
 from lmc_jupyter.frontends.agents.result import Result, not_run, of_block, refused
 from lmc_jupyter.frontends.cell.html import visible
@@ -66,15 +66,15 @@ class Door:
         self._session: Session = magics.session
         self._kernel: Any = kernel_of(magics.shell)
         self._lock = threading.Lock()
-        self._calls: dict[tuple[str, str], _Call] = {}
-        self._line: list[_Call] = []  # blocks, in the order in which they came
+        self._calls: dict[tuple[str, str], _DoorRequest] = {}
+        self._line: list[_DoorRequest] = []  # blocks, in the order in which they came
         self._known: set[str] = set()
         self._all: dict[tuple[str, str], float] = {}  # of each agent: until when all of its runs
         self._unsubscribe = self._session.history.subscribe(self._hear)
 
     def receive(self, content: Mapping[str, Any], sender: Sender) -> None:
         """A request, on the control thread; nothing here waits."""
-        call = _Call(content, sender)
+        call = _DoorRequest(content, sender)
         if call.kind == "hello":
             sender.reply({"kind": "hello", "call": call.id, **self._introduce()})
             return
@@ -135,7 +135,7 @@ class Door:
 
     # One request, on a thread of its own ----------------------------------------------------------
 
-    def _answer(self, call: _Call) -> None:
+    def _answer(self, call: _DoorRequest) -> None:
         try:
             result = self._do(call)
             if call.reason == UNLOADED and result["data"].get("ran") is False:
@@ -150,7 +150,7 @@ class Door:
                 self._calls.pop(call.key, None)
         call.answer(result)
 
-    def _do(self, call: _Call) -> Result:
+    def _do(self, call: _DoorRequest) -> Result:
         call.check()
         self._check_open()
         self._announce(call.agent)
@@ -167,7 +167,7 @@ class Door:
             case "cells":
                 return reading.cells(session, call.text("cells"))
             case "add":
-                page = Page(self._kernel, self._magics.stage.mailbox)
+                page = KernelPage(self._kernel, self._magics.stage.mailbox)
                 return page.add(call.agent, call.text("source"), call.text("type") or "code")
             case kind:
                 raise SessionError(f"there is no request {kind!r:.60}")
@@ -197,15 +197,15 @@ class Door:
 
     # A block of code ------------------------------------------------------------------------------
 
-    def _run(self, call: _Call) -> Result:
+    def _run(self, call: _DoorRequest) -> Result:
         """Offer a block, and wait for what becomes of it."""
         language, code = call.text("language") or "python", call.text("code")
         if not code.strip():
             return not_run("it was empty")
         panel, session = self._panel(), self._session
-        page = Page(self._kernel, self._magics.stage.mailbox)
+        page = KernelPage(self._kernel, self._magics.stage.mailbox)
         who = call.program, call.agent
-        block = Block(
+        block = AgentBlock(
             self._session.history,
             call.agent,
             lambda: self._all.get(who, 0.0) > time.monotonic() and not self._is_shut(),
@@ -251,7 +251,7 @@ class Door:
             result["text"] += f"\nIt was stopped because {call.reason}."
         return result
 
-    def _watch(self, call: _Call, block: Block, panel: ChatPanel) -> None:
+    def _watch(self, call: _DoorRequest, block: AgentBlock, panel: ChatPanel) -> None:
         """Withdraw the block when its agent is gone or its time is over; tell how it stands."""
         said, second = "", 0
         while not block.is_over:
@@ -274,7 +274,7 @@ class Door:
                 said = block.state
                 call.tell({"kind": "state", "state": said})
 
-    def _stop(self, call: _Call) -> Result:
+    def _stop(self, call: _DoorRequest) -> Result:
         """Withdraw the blocks of this agent, and no others."""
         own = [
             each
@@ -289,7 +289,7 @@ class Door:
         return {"text": text, "images": [], "data": {"stopped": count}, "failed": False}
 
 
-class _Call:
+class _DoorRequest:
     """One request."""
 
     def __init__(self, content: Mapping[str, Any], sender: Sender) -> None:

@@ -20,7 +20,7 @@ BEGINS, RUNS, OVER = "begins", "runs", "is over"
 """The states of a block, as its agent reads them."""
 
 
-class Block:
+class AgentBlock:
     """A block of code of an agent, a `Guest` of the panel.
 
     Parameters
@@ -57,7 +57,7 @@ class Block:
         self._history, self._all, self._waits = history, is_covered, waits
         self._changed = changed
         self._reason = reason_to_ask(by)
-        self._turn: events.Turn | None = None
+        self._turn: events.TurnLike | None = None
 
     @property
     def runs(self) -> bool:

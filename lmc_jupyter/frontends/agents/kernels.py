@@ -41,7 +41,7 @@ PROGRAM = uuid.uuid4().hex
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelAddress:
     """A kernel that has answered; one that is shut says nothing else of itself.
 
     Parameters
@@ -117,7 +117,7 @@ class Finder:
     def __init__(self) -> None:
         self._silent: dict[Path, float] = {}  # and when it was asked
 
-    async def find(self, wanted: str | None) -> Kernel:
+    async def find(self, wanted: str | None) -> KernelAddress:
         """The kernel of this notebook, see `choose`; those that were silent, as a kernel is whose
         code lets no thread run, are asked once more at last."""
         now = time.monotonic()
@@ -129,7 +129,7 @@ class Finder:
                 raise
         return choose(await self.list(), wanted)
 
-    async def list(self, leave_out: Collection[Path] = ()) -> list[Kernel]:
+    async def list(self, leave_out: Collection[Path] = ()) -> list[KernelAddress]:
         """The kernels that answer, in the order of their notebooks' paths."""
         files: list[tuple[float, Path]] = []
         for file in Path(jupyter_runtime_dir()).glob("kernel-*.json"):
@@ -148,7 +148,7 @@ class Finder:
         return sorted(found, key=lambda each: (each.path, each.id))
 
 
-def choose(kernels: Sequence[Kernel], wanted: str | None) -> Kernel:
+def choose(kernels: Sequence[KernelAddress], wanted: str | None) -> KernelAddress:
     """The kernel of this notebook.
 
     Parameters
@@ -185,7 +185,7 @@ def choose(kernels: Sequence[Kernel], wanted: str | None) -> Kernel:
     return found[0]
 
 
-async def _greet(file: Path) -> Kernel | None:
+async def _greet(file: Path) -> KernelAddress | None:
     """Ask who this is; None where nobody of ours answers."""
     if not await _is_listening(file):
         return None
@@ -201,7 +201,7 @@ async def _greet(file: Path) -> Kernel | None:
             return None
         pid = 0
     path, name = str(content.get("path") or ""), str(content.get("name") or "")
-    return Kernel(
+    return KernelAddress(
         file,
         path,
         name,

@@ -23,7 +23,7 @@ TARGET = "lmc-jupyter:agents"
 ANSWER_SECONDS = 5.0
 
 
-class Page:
+class KernelPage:
     """The page of one kernel, for one request of an agent."""
 
     def __init__(self, kernel: Any, mailbox: Mailbox) -> None:

@@ -46,7 +46,7 @@ _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_
 _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 
 
-class Tools:
+class AgentTools:
     """The tools of one server.
 
     Parameters
@@ -179,7 +179,7 @@ def make_server(wait: float) -> MCPServer[Any]:
         version=version("lmc-jupyter"),
         log_level="WARNING",
     )
-    tools = Tools(wait)
+    tools = AgentTools(wait)
     for function, hints in (
         (tools.list_notebooks, _READS),
         (tools.run_code, _RUNS),

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.content import terminal
-from lmc_jupyter.conversation.events import Turn
+from lmc_jupyter.conversation.events import TurnLike
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.cell.card import Card, fresh
 from lmc_jupyter.frontends.states import STATES, is_over, span
@@ -205,7 +205,7 @@ class StateLine:
 
     def __init__(self, session: Session, painter: Painter) -> None:
         self._session, self._painter = session, painter
-        self.turn: Turn | None = None
+        self.turn: TurnLike | None = None
         """The turn whose work it counts, once that has begun."""
         self.state, self._note = "thinking", ""
         self.usage: list[str] = []
@@ -274,7 +274,7 @@ def bundle(inner: str, text: str) -> dict[str, Any]:
     return {"text/html": html.page(inner), "text/plain": terminal.plain(text)}
 
 
-def usage(turn: Turn) -> list[str]:
+def usage(turn: TurnLike) -> list[str]:
     """The tokens and the cost of an answer, all its requests together, as far as known."""
     counted = (turn.prompt_tokens or 0) + (turn.completion_tokens or 0)
     tokens = describe_tokens(counted, turn.cached_tokens or 0, turn.estimate or 0)

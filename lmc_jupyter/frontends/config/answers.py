@@ -16,7 +16,7 @@ from lmc_jupyter.conversation.journal import read_bytes
 from lmc_jupyter.errors import SessionError
 
 
-class Answers:
+class Consents:
     """The answers to files of one kind.
 
     Parameters

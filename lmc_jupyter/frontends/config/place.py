@@ -15,13 +15,13 @@ from lmc_jupyter.content.folder_file import read_file
 from lmc_jupyter.content.hidden import split_hidden
 from lmc_jupyter.content.tokens import estimate
 from lmc_jupyter.errors import FormatError, SessionError
-from lmc_jupyter.frontends.config.answers import Answers
+from lmc_jupyter.frontends.config.answers import Consents
 from lmc_jupyter.frontends.config.traces import INSTRUCTIONS
 
 MAX_BYTES = 16_000
 """Of a file that goes to a model: it is in every request."""
 
-_ANSWERS = Answers("instructions")
+_ANSWERS = Consents("instructions")
 _HOW = "`%lmc instructions` shows them and asks"
 
 

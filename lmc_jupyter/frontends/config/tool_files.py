@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from lmc_jupyter.content import shorten
 from lmc_jupyter.content.folder_file import read_file
 from lmc_jupyter.errors import ComputerError, FormatError, SessionError
-from lmc_jupyter.frontends.config.answers import Answers
+from lmc_jupyter.frontends.config.answers import Consents
 from lmc_jupyter.frontends.config.traces import TOOLS, own_tools
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 100_000
 """Of an mcp.json."""
 
-_ANSWERS = Answers("tools")
+_ANSWERS = Consents("tools")
 _HOW = "`%lmc tools` shows its commands and asks"
 MAX_LISTED = 20
 """Tools of a server that `%lmc tools` lists; all of one with its name."""

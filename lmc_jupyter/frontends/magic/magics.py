@@ -27,11 +27,11 @@ from traitlets import TraitError
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.frontends.config.traces import has_traces
-from lmc_jupyter.kernel.cells import Cells
+from lmc_jupyter.kernel.cells import CellRecorder
 from lmc_jupyter.kernel.control import Sender, listen
 from lmc_jupyter.kernel.document import Document
 from lmc_jupyter.kernel.frontend import connection_file, kernel_of, kind, notebook_path, parent_of
-from lmc_jupyter.kernel.line import Lines
+from lmc_jupyter.kernel.line import LineReading
 
 if TYPE_CHECKING:
     from lmc_jupyter.agent import Reply
@@ -63,10 +63,10 @@ class LMCMagics(Magics):
         self._configurables.append(self.settings)
         self.remarks: list[str] = []
         """Sentences for the person on where this kernel's settings come from."""
-        self.cells = Cells(shell)
+        self.cells = CellRecorder(shell)
         self.document = Document(shell)
         self._folder = _folder_of(shell)  # whatever directory the person goes to
-        self._lines = Lines(shell, self._complete)
+        self._lines = LineReading(shell, self._complete)
         self._making = threading.RLock()
         self._magic: CellMagic | None = None
         self._door: Door | None = None

@@ -53,7 +53,7 @@ class Batch:
         """Held by whoever adds events and changes what they tell of."""
         self._sending = threading.RLock()  # held while events are numbered and sent; taken first
         self._news = threading.Condition(self.lock)
-        self._pending: list[WireEvent | _Text] = []
+        self._pending: list[WireEvent | _PendingText] = []
         self._next = 0  # the number of the next event
         self._sent: deque[tuple[int, list[WireEvent], int]] = deque()  # number, events, characters
         self._size = 0  # of what was sent, in characters
@@ -77,15 +77,15 @@ class Batch:
         last = self._pending[-1] if self._pending else None
         if chunk.start:
             self._beginning = CONSOLE_BEGINNING if chunk.type == "console" else 0
-        if not isinstance(last, _Text) or not last.is_of(chunk):
+        if not isinstance(last, _PendingText) or not last.is_of(chunk):
             if chunk.content is None or chunk.start or chunk.end:
                 self._append({"grown": chunk.to_dict()})
                 return
-            last = _Text(chunk)
+            last = _PendingText(chunk)
             self._append(last)
         self._beginning -= last.take(chunk, self._beginning)
 
-    def _append(self, event: WireEvent | _Text) -> None:
+    def _append(self, event: WireEvent | _PendingText) -> None:
         self._pending.append(event)
         if len(self._pending) == 1:
             self._news.notify()
@@ -166,7 +166,7 @@ class Batch:
         pending, self._pending = self._pending, []
         seq, events, size = self._next, [], 0
         for each in pending:
-            if isinstance(each, _Text):
+            if isinstance(each, _PendingText):
                 new = each.events(self._bucket.take if each.is_console else None)
             else:
                 new, size = [each], size + 200
@@ -203,7 +203,7 @@ class _TokenBucket:
         return taken
 
 
-class _Text:
+class _PendingText:
     """Contents of one message that wait to be sent as one chunk, and its last active line."""
 
     def __init__(self, chunk: Chunk) -> None:

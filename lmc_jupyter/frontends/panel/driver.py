@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.context.question import pointed_cells
-from lmc_jupyter.conversation.events import Ended, Event, Stopping, Turn
+from lmc_jupyter.conversation.events import Ended, Event, Stopping, TurnLike
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.config.first_cells import notice
 from lmc_jupyter.frontends.inputs import Inputs
@@ -70,7 +70,7 @@ class Driver:
         self._start_thread, self._do_soon = start_thread, do_soon
         self._after_cells = after_cells
         self._answering = threading.Lock()  # held from the question to the end of its answer
-        self._view: _View | None = None
+        self._view: _PanelView | None = None
         self._key: Inputs | None = None  # while a command asks for a key
         self._offered_to_fetch = ""
         self._is_urgent = False  # what stands first in the queue is asked after the stop
@@ -259,7 +259,7 @@ class Driver:
     def resume(self) -> None:
         self._begin(lambda: self._session.ask(where="panel"))
 
-    def retry(self, turn: Turn) -> None:
+    def retry(self, turn: TurnLike) -> None:
         self._begin(lambda: self._session.retry(turn, where="panel"))
 
     def show_panel(self) -> None:
@@ -348,10 +348,12 @@ class Driver:
             self._answering.release()
 
     @contextmanager
-    def _lend(self, guest: Guest | None) -> Iterator[_View]:
+    def _lend(self, guest: Guest | None) -> Iterator[_PanelView]:
         """The view of an answer; until its end, whoever needs the person or the panel has it."""
         computer = self._session.computer
-        view = _View(self._session, self._mirror, PanelScreen(Inputs(self._input_changed)), guest)
+        view = _PanelView(
+            self._session, self._mirror, PanelScreen(Inputs(self._input_changed)), guest
+        )
         python: Any = computer.languages.get("python")
         waits = hasattr(python, "on_wait")
         unsubscribe = self._session.history.subscribe(view.hear)
@@ -393,7 +395,7 @@ class Guest(Protocol):
         ...
 
 
-class _View:
+class _PanelView:
     """The view of one answer: the mirror draws, this one waits for the person's clicks."""
 
     def __init__(

@@ -16,7 +16,7 @@ from lmc_jupyter.context.cells import CellChoice, Selected
 from lmc_jupyter.context.parts import Part
 from lmc_jupyter.context.question import Unseen, describe
 from lmc_jupyter.errors import LMCError, ModelError
-from lmc_jupyter.frontends.magic.commands.table import Cells
+from lmc_jupyter.frontends.magic.commands.table import PersonsCells
 from lmc_jupyter.frontends.panel.wire import text
 from lmc_jupyter.kernel.cells import cut, is_ours
 from lmc_jupyter.lmc import clean
@@ -35,7 +35,7 @@ _CELLS = 8
 """How many of the newest cells are offered by their numbers."""
 
 
-def read_choice(value: object, cells: Cells | None) -> CellChoice:
+def read_choice(value: object, cells: PersonsCells | None) -> CellChoice:
     """The choice that a front end sent (`Choice` of protocol.ts).
 
     Cells that have the tag `lmc-hide` in the document are hidden in `cells`, from now on.

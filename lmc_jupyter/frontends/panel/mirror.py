@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from lmc_jupyter.conversation import events
-from lmc_jupyter.conversation.events import Fate, Turn
+from lmc_jupyter.conversation.events import Fate, TurnLike
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.frontends.panel.batch import Batch
@@ -42,12 +42,12 @@ class Mirror:
     ) -> None:
         self._session, self._batch, self._settings = session, batch, settings
         self._records = Records(batch)
-        self._turns: list[tuple[Turn, int]] = []  # and the number of the record of its question
+        self._turns: list[tuple[TurnLike, int]] = []  # and the number of the record of its question
         self._ask: dict[str, Any] | None = None
         self._input: dict[str, Any] | None = None
         self._state, self._note = "idle", ""
         self._mine = False  # whether the panel drives the answer that is being given
-        self._turn: Turn | None = None
+        self._turn: TurnLike | None = None
         self._awaited: Callable[[str], bool] | None = None  # while the panel drives an answer
         self._configured = settings()
         with batch.lock:
@@ -166,7 +166,7 @@ class Mirror:
             raise LMCError(f"there are no names to restore at message number {at!r} any more")
         return record.names
 
-    def turn(self, turn_id: object) -> Turn:
+    def turn(self, turn_id: object) -> TurnLike:
         """The turn of this id.
 
         Raises
@@ -308,7 +308,7 @@ class Mirror:
         if isinstance(event, _CONFIGURING):
             self._configure()
 
-    def _begin(self, turn: Turn) -> None:
+    def _begin(self, turn: TurnLike) -> None:
         self._turn = turn
         self._records.close()
         self._mine = self._awaited is not None and turn.where != "cell"
@@ -352,7 +352,7 @@ class Mirror:
             if record.names and known and known["restorable"] != record.names.restorable:
                 self._records.mark(events.NamesChanged, at, names=names_wire(record.names))
 
-    def _end(self, turn: Turn, error: BaseException | None) -> None:
+    def _end(self, turn: TurnLike, error: BaseException | None) -> None:
         self.unask()
         for at, record in enumerate(self._records):
             if record.marks.get("page") == "awaited":
@@ -385,7 +385,7 @@ class Mirror:
         self._records.mark(events.Became, at, fate="waits")
         self._enter("waiting")
 
-    def _send_turn(self, turn: Turn) -> None:
+    def _send_turn(self, turn: TurnLike) -> None:
         """Tell how it is with a turn; a new one begins at its question."""
         at = next((at for known, at in self._turns if known is turn), None)
         if at is None:
@@ -423,7 +423,7 @@ def _never(event: NoReturn) -> NoReturn:
     raise AssertionError(f"{event!r} is no event")
 
 
-def _question_id(turn: Turn) -> str | None:
+def _question_id(turn: TurnLike) -> str | None:
     words = [message.id for message in turn.said if message.type == "message"]
     return words[-1] if words else turn.said[-1].id if turn.said else turn.anchor
 

@@ -26,7 +26,7 @@ from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.conversations import Answer
 from lmc_jupyter.frontends.panel.driver import ANSWERED, Driver, Guest
 from lmc_jupyter.frontends.panel.mirror import Mirror
-from lmc_jupyter.frontends.panel.requests import Requests, settings
+from lmc_jupyter.frontends.panel.requests import PanelRequests, settings
 from lmc_jupyter.frontends.panel.wire import tables
 from lmc_jupyter.kernel.between_cells import after_cells
 from lmc_jupyter.kernel.frontend import kernel_of
@@ -75,7 +75,7 @@ class ChatPanel:
             self._quick.put,
             partial(after_cells, kernel_of(magics.shell)),
         )
-        self._requests = Requests(commands, self._driver, self._mirror, magics.shell)
+        self._requests = PanelRequests(commands, self._driver, self._mirror, magics.shell)
         self._batch.start(self._context.run)
         self._start_thread(self._do_quick)
         self._mailbox = mailbox

@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from lmc_jupyter.content import charts
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.frontends.magic.commands import Commands, model
-from lmc_jupyter.frontends.magic.commands.table import Call, Front
+from lmc_jupyter.frontends.magic.commands.table import Front, Invocation
 from lmc_jupyter.frontends.panel import conversations
 from lmc_jupyter.frontends.panel.about_cell import read_cell, reference
 from lmc_jupyter.frontends.panel.conversations import Answer
@@ -34,7 +34,7 @@ _FETCHED = ("katex.js", "highlight.js")
 """Files of the bundle that the front end asks for at need."""
 
 
-class Requests:
+class PanelRequests:
     """Answers the requests of one panel.
 
     Parameters
@@ -124,7 +124,7 @@ class Requests:
 
     def _choose(self, content: Mapping[str, Any]) -> str:
         base, keep = content.get("api_base"), content.get("keep") is True
-        call = Call(self._commands, self._front)
+        call = Invocation(self._commands, self._front)
         base = base if isinstance(base, str) and base else None
         return model.model(call, text(content, "model"), base, keep)
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lmc_jupyter.conversation.events import Event, Turn
+from lmc_jupyter.conversation.events import Event, TurnLike
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.frontends.magic.commands import COMMANDS
@@ -54,7 +54,7 @@ def names_wire(names: Names) -> dict[str, Any]:
     }
 
 
-def turn_wire(turn: Turn, at: int) -> dict[str, Any]:
+def turn_wire(turn: TurnLike, at: int) -> dict[str, Any]:
     """`Turn` of protocol.ts, of a turn that begins at this record."""
     return {
         "id": turn.id,

@@ -12,6 +12,6 @@ from lmc_jupyter.models.litellm.catalogue import close, prepare
 from lmc_jupyter.models.litellm.completion import transcript
 from lmc_jupyter.models.litellm.model import LiteLLMModel
 from lmc_jupyter.models.litellm.worker_process import load
-from lmc_jupyter.models.values import Limits
+from lmc_jupyter.models.values import NetworkLimits
 
-__all__ = ["Limits", "LiteLLMModel", "close", "key_name", "load", "prepare", "transcript"]
+__all__ = ["LiteLLMModel", "NetworkLimits", "close", "key_name", "load", "prepare", "transcript"]

@@ -29,7 +29,13 @@ from lmc_jupyter.models.failure import (
 from lmc_jupyter.models.litellm import access, catalogue, worker_process
 from lmc_jupyter.models.litellm.prices import Costs, Price, price_of_sound
 from lmc_jupyter.models.request import Record, Request
-from lmc_jupyter.models.values import Delta, Limits, ReasoningMissing, ToolsRefused, WindowExceeded
+from lmc_jupyter.models.values import (
+    Delta,
+    NetworkLimits,
+    ReasoningMissing,
+    ToolsRefused,
+    WindowExceeded,
+)
 
 CHARACTERS_A_TOKEN = 4
 """Of a reply that the provider did not count."""
@@ -38,7 +44,7 @@ CHARACTERS_A_TOKEN = 4
 def stream(
     notify: Notify,
     *,
-    limits: Limits | None = None,
+    limits: NetworkLimits | None = None,
     cancel: Cancel | None = None,
     record: Record | None = None,
     api_base: str | None = None,
@@ -70,7 +76,9 @@ def stream(
         `cancel` was set.
     """
     cancel = cancel or Cancel()
-    call = _Call(request, api_base, access.sendable(api_key), limits or Limits(), notify, cancel)
+    call = _CompletionCall(
+        request, api_base, access.sendable(api_key), limits or NetworkLimits(), notify, cancel
+    )
     catalogue.facts(call.model, notify, cancel)
     costs = Costs(request, price, free)
     size, is_refused = 0, False
@@ -109,7 +117,7 @@ def transcript(
     *,
     api_base: str | None = None,
     api_key: str | Secret | None = None,
-    limits: Limits | None = None,
+    limits: NetworkLimits | None = None,
     cancel: Cancel | None = None,
     record: Record | None = None,
 ) -> str:
@@ -124,7 +132,9 @@ def transcript(
     """
     cancel = cancel or Cancel()
     key = access.sendable(api_key)
-    call = _Call({"model": model}, api_base, key, limits or Limits(), notify, cancel)
+    call = _CompletionCall(
+        {"model": model}, api_base, key, limits or NetworkLimits(), notify, cancel
+    )
     catalogue.facts(model, notify, cancel)
     price = price_of_sound(model, wav)
     entry = Request(model, {"model": model, "file": f"a wav of {len(wav):,} bytes"}, [key])
@@ -144,13 +154,13 @@ def transcript(
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _CompletionCall:
     """One request, and what the sentences on its errors need."""
 
     request: Mapping[str, Any]
     base: str | None
     key: Secret | None
-    limits: Limits
+    limits: NetworkLimits
     notify: Notify
     cancel: Cancel
 

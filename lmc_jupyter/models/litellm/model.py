@@ -34,7 +34,13 @@ from lmc_jupyter.models.openai import (
 )
 from lmc_jupyter.models.reply import Reply
 from lmc_jupyter.models.request import Record
-from lmc_jupyter.models.values import Limits, ReasoningMissing, ToolsRefused, Usage, WindowExceeded
+from lmc_jupyter.models.values import (
+    NetworkLimits,
+    ReasoningMissing,
+    ToolsRefused,
+    Usage,
+    WindowExceeded,
+)
 
 _MARKED = ("anthropic", "bedrock", "bedrock_converse", "vertex_ai")
 """Providers that cache up to the marks in a request."""
@@ -90,7 +96,7 @@ class LiteLLMModel:
         tools: bool | None = None,
         vision: bool | None = None,
         hears: bool | None = None,
-        limits: Limits | None = None,
+        limits: NetworkLimits | None = None,
         context_window: int | None = None,
         free: bool | None = None,
         input_cost_per_token: float | None = None,
@@ -99,7 +105,7 @@ class LiteLLMModel:
         **options: Any,
     ) -> None:
         self.name = self.label = name
-        self.limits = limits or Limits()
+        self.limits = limits or NetworkLimits()
         self._free = free
         self._price: Price | None = None
         if input_cost_per_token is not None or output_cost_per_token is not None:

@@ -17,7 +17,7 @@ from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.budget import Measure, Selection, Tokens, Window
+from lmc_jupyter.models.budget import Selection, TokenCounts, Tokens, Window
 from lmc_jupyter.models.failure import read_window
 from lmc_jupyter.models.litellm import catalogue
 from lmc_jupyter.models.openai import Sent, tools_of
@@ -82,9 +82,9 @@ class ContextWindow:
         self._limit: int | None = None
         self._factor = 1.0
         self._setting: object = None
-        self._cut: budget.Cut | None = None
-        self._rough: Measure | None = None
-        self._exact: Measure | None = None
+        self._cut: budget.Omission | None = None
+        self._rough: TokenCounts | None = None
+        self._exact: TokenCounts | None = None
         self._texts: dict[str, int] = {}
 
     def size(self) -> Window:
@@ -204,8 +204,8 @@ class ContextWindow:
         return Room(self.size(), sum(sizes.values()) + _AROUND_ALL)
 
     @staticmethod
-    def _measure(count: budget.Count, brief: Brief, vision: bool, hears: bool) -> Measure:
-        return Measure(count, vision=vision, hears=hears, max_output=brief.max_output)
+    def _measure(count: budget.Count, brief: Brief, vision: bool, hears: bool) -> TokenCounts:
+        return TokenCounts(count, vision=vision, hears=hears, max_output=brief.max_output)
 
 
 def _schema(brief: Brief) -> str:

@@ -56,7 +56,7 @@ other program of this machine reads: they may be keys."""
 _PIECE = 1 << 20
 
 
-class Worker:
+class LiteLLMWorker:
     """One worker process.
 
     Parameters
@@ -211,11 +211,11 @@ def _line(**values: Any) -> bytes:
 # The worker of this process -----------------------------------------------------------------------
 
 _lock = threading.Lock()
-_workers: list[Worker] = []
+_workers: list[LiteLLMWorker] = []
 """The worker that was started last, if any."""
 
 
-def worker() -> Worker:
+def worker() -> LiteLLMWorker:
     """The worker of this process; a new one where none is alive.
 
     Raises
@@ -226,7 +226,7 @@ def worker() -> Worker:
     with _lock:
         if not _workers or not _workers[0].is_alive:
             try:
-                _workers[:] = [Worker()]
+                _workers[:] = [LiteLLMWorker()]
             except OSError as error:
                 raise ModelError(
                     f"the process that speaks to the models cannot be started ({error})"
@@ -294,7 +294,7 @@ def answers(
             )
 
 
-def _receive(box: queue.SimpleQueue[Any], target: Worker) -> dict[str, Any] | None:
+def _receive(box: queue.SimpleQueue[Any], target: LiteLLMWorker) -> dict[str, Any] | None:
     """The next answer; None where the worker has died.
 
     It waits in short steps: Ctrl-C may not end a long wait.

@@ -21,7 +21,7 @@ from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.models.budget import WindowError
 from lmc_jupyter.models.cancel import Cancel, receive
 from lmc_jupyter.models.local.process import Endpoint
-from lmc_jupyter.models.values import Delta, Limits, Usage
+from lmc_jupyter.models.values import Delta, NetworkLimits, Usage
 
 COUNT_SECONDS = 2.0
 """Seconds that the count of the tokens may come after the last of them."""
@@ -52,7 +52,7 @@ def encode(body: Mapping[str, Any]) -> bytes:
 
 
 def stream(
-    title: str, endpoint: Endpoint, body: bytes, cancel: Cancel, limits: Limits | None = None
+    title: str, endpoint: Endpoint, body: bytes, cancel: Cancel, limits: NetworkLimits | None = None
 ) -> Generator[Delta, None, None]:
     """Yield the pieces of the reply to this body; closing the generator closes the connection.
 
@@ -68,7 +68,7 @@ def stream(
         `cancel` was set.
     """
     with cancel.box() as box:
-        call = _Call(title, endpoint, body, limits or Limits(), box.put)
+        call = _LocalCompletion(title, endpoint, body, limits or NetworkLimits(), box.put)
         threading.Thread(target=call.run, name="lmc-local", daemon=True).start()
         try:
             while (item := receive(box)) is not None:
@@ -80,7 +80,7 @@ def stream(
             call.close()
 
 
-class _Call:
+class _LocalCompletion:
     """One request, on a thread of its own, so that any wait for it can be ended.
 
     Parameters
@@ -93,7 +93,7 @@ class _Call:
         title: str,
         endpoint: Endpoint,
         body: bytes,
-        limits: Limits,
+        limits: NetworkLimits,
         put: Callable[[Delta | LMCError | None], None],
     ) -> None:
         self._title, self._endpoint, self._body = title, endpoint, body

@@ -27,7 +27,7 @@ from lmc_jupyter.models.cancel import Cancel
 from lmc_jupyter.models.local import process, prompts
 from lmc_jupyter.models.local.client import NoAnswer, encode, stream
 from lmc_jupyter.models.local.draft import Draft, bound
-from lmc_jupyter.models.local.turns import GAP, Turn, read
+from lmc_jupyter.models.local.task import GAP, Task, read
 from lmc_jupyter.models.request import Record, Request
 from lmc_jupyter.models.values import Delta, Usage
 
@@ -136,54 +136,54 @@ class LocalModel:
         """Answer the end of the conversation: code, or words."""
         self._last_notice = ""
         self._left_out = "" if _was_said(messages) else _left_out(messages)
-        turn = read(openai.in_words(messages))
+        task = read(openai.in_words(messages))
         yield from openai.unheard(messages, "the embedded model")
-        if not turn.question and not turn.rounds:
+        if not task.question and not task.rounds:
             yield _say("I can read text only: type your question, or choose a larger model.")
             return
         namespace = self._brief().namespace
-        if turn.rounds:
-            yield from self._next(turn, namespace)
-        elif prompts.wants_talk(turn.question, prompts.names(namespace)):
-            yield from self._words(prompts.talk(turn), TALK_TOKENS)
+        if task.rounds:
+            yield from self._next(task, namespace)
+        elif prompts.wants_talk(task.question, prompts.names(namespace)):
+            yield from self._words(prompts.talk(task), TALK_TOKENS)
         else:
-            yield from self._code(turn, namespace, prompts.requests(turn, namespace))
+            yield from self._code(task, namespace, prompts.requests(task, namespace))
 
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
         """How many tokens the next request would take; see `Countable`. It counts itself."""
-        turn = read(messages)
-        request = prompts.requests(turn, brief.namespace)[0].before
+        task = read(messages)
+        request = prompts.requests(task, brief.namespace)[0].before
         sizes = [estimate(each["content"]) for each in request]
         window = Window(process.CONTEXT, "known", CODE_TOKENS)
         how = "by a cautious estimate"
         return Tokens(window, sizes[0], 0, 0, sum(sizes[1:]), how, _left_out(messages))
 
-    def _next(self, turn: Turn, namespace: str) -> Pieces:
+    def _next(self, task: Task, namespace: str) -> Pieces:
         """The reply after code: a closing sentence, corrected code, or the reason for neither."""
-        last = turn.rounds[-1]
+        last = task.rounds[-1]
         if last.refusal is not None:
             if not prompts.wants_change(last.refusal):
                 yield _say("This code was not run. Tell me what should be different, or ask again.")
                 return
-            yield from self._code(turn, namespace, [prompts.change(turn, last.refusal, namespace)])
+            yield from self._code(task, namespace, [prompts.change(task, last.refusal, namespace)])
         elif last.gap:
             yield _say(f"I could not do all of this: {last.gap}. Please rephrase the question.")
         elif not last.error:
-            yield _say(self._closing(turn))
+            yield _say(self._closing(task))
         elif last.error.startswith("KeyboardInterrupt"):
             yield _say("The code was interrupted.")
-        elif sum(bool(each.error) for each in turn.rounds) > REPAIRS:
+        elif sum(bool(each.error) for each in task.rounds) > REPAIRS:
             yield _say(
                 f"The code failed again ({last.error}). I am a small model and stop here: "
                 "rephrase the question, ask in smaller steps, or choose a larger model."
             )
         else:
-            yield from self._code(turn, namespace, [prompts.repair(turn, namespace)])
+            yield from self._code(task, namespace, [prompts.repair(task, namespace)])
 
-    def _code(self, turn: Turn, namespace: str, requests: list[prompts.Request]) -> Pieces:
+    def _code(self, task: Task, namespace: str, requests: list[prompts.CodeRequest]) -> Pieces:
         """One block of code for all that was requested, without the end of its last line."""
         end = ""
-        with closing(self._lines(turn, namespace, requests)) as pieces:
+        with closing(self._lines(task, namespace, requests)) as pieces:
             for piece in pieces:
                 if piece.type == "code" and piece.content:
                     text = end + piece.content
@@ -192,14 +192,14 @@ class LocalModel:
                 if piece.content != "":
                     yield piece
 
-    def _lines(self, turn: Turn, namespace: str, requests: list[prompts.Request]) -> Pieces:
+    def _lines(self, task: Task, namespace: str, requests: list[prompts.CodeRequest]) -> Pieces:
         """The same, in whole lines."""
         names = prompts.names(namespace)
         draft = Draft(
-            {*names, *prompts.likely(turn.question, namespace)}.union(
-                *(bound(each.code) for each in turn.rounds)
+            {*names, *prompts.likely(task.question, namespace)}.union(
+                *(bound(each.code) for each in task.rounds)
             ),
-            protected=prompts.find_mentions(turn.question, names),
+            protected=prompts.find_mentions(task.question, names),
         )
         for number, request in enumerate(requests, 1):
             yield from _code(draft.begin(request.prefix))
@@ -217,7 +217,7 @@ class LocalModel:
             yield from _code([f"# {GAP}{draft.problem}.\n"])
         yield Chunk("assistant", "code", "python", end=True)
 
-    def _part(self, draft: Draft, request: prompts.Request, *, more: bool) -> Pieces:
+    def _part(self, draft: Draft, request: prompts.CodeRequest, *, more: bool) -> Pieces:
         """Write the code of this request; rewrite it from the end of the sound statements."""
         start = draft.text
         for attempt in range(RESAMPLES + 1):
@@ -239,24 +239,24 @@ class LocalModel:
             if not draft.problem:
                 return
 
-    def _closing(self, turn: Turn) -> str:
+    def _closing(self, task: Task) -> str:
         """One sentence with the answer, said whole: a number in it that nobody printed is a lie.
 
         It takes seconds, and what has streamed cannot be taken back.
         """
-        for attempt in range(CLOSINGS if prompts.wants_summary(turn) else 0):
+        for attempt in range(CLOSINGS if prompts.wants_summary(task) else 0):
             self._tell("summarising the result")
             options = {"temperature": RESAMPLE_TEMPERATURE, "seed": attempt} if attempt else {}
             stop = ["\n", prompts.FENCE]
             with closing(
-                self._texts(prompts.answer(turn), ANSWER_TOKENS, stop=stop, **options)
+                self._texts(prompts.answer(task), ANSWER_TOKENS, stop=stop, **options)
             ) as stream:
                 sentence = prompts.tidy("".join(stream))
             if sentence.endswith(":"):  # it would copy the output
                 break
-            if sentence and prompts.is_grounded(sentence, turn):
+            if sentence and prompts.is_grounded(sentence, task):
                 return sentence
-        return prompts.plain(turn)
+        return prompts.plain(task)
 
     def _words(self, chat: prompts.Chat, tokens: int) -> Pieces:
         self._tell("writing")
@@ -295,7 +295,7 @@ class LocalModel:
         finally:
             request.end()
 
-    def _deltas(self, worker: process.Worker, data: bytes) -> Generator[Delta, None, None]:
+    def _deltas(self, worker: process.LocalWorker, data: bytes) -> Generator[Delta, None, None]:
         """Yield the deltas of a reply; one more try where the worker dies before its beginning."""
         for last in (False, True):
             endpoint = worker.ready(self._tell)
@@ -335,7 +335,7 @@ class LocalModel:
             self._notify(text)
 
 
-def _worker(name: str) -> process.Worker:
+def _worker(name: str) -> process.LocalWorker:
     """The worker for a model's name; a `ModelError` says how to get weights that are not here."""
     process.runtime()  # without it the weights are of no use
     path = weights.locate(name)

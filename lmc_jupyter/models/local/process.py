@@ -42,13 +42,13 @@ class Endpoint:
     key: str = field(repr=False)
 
 
-class Worker:
+class LocalWorker:
     """One file of weights in a process of its own."""
 
     def __init__(self, path: Path, title: str) -> None:
         self.path, self.title = path, title
         self._lock = threading.Lock()  # no thread waits for anything while it has this lock
-        self._run: _Run | None = None
+        self._run: _WorkerRun | None = None
 
     @property
     def pid(self) -> int | None:
@@ -56,12 +56,12 @@ class Worker:
         run = self._run
         return run.process.pid if run is not None and run.process.poll() is None else None
 
-    def start(self) -> _Run:
+    def start(self) -> _WorkerRun:
         """Start the process, if it is not running, and return at once."""
         with self._lock:
             if self._run is None or self._run.process.poll() is not None:
                 self._end()
-                self._run = _Run(self.path)
+                self._run = _WorkerRun(self.path)
             return self._run
 
     def ready(self, notify: Notify) -> Endpoint:
@@ -100,7 +100,7 @@ class Worker:
         with self._lock:
             self._end()
 
-    def _await(self, run: _Run, notify: Notify) -> Endpoint:
+    def _await(self, run: _WorkerRun, notify: Notify) -> Endpoint:
         began, last_second = time.monotonic(), -1
         while not run.answer_flag.is_set():
             seconds = time.monotonic() - began
@@ -126,7 +126,7 @@ class Worker:
             run.process.stdin.close()
 
 
-class _Run:
+class _WorkerRun:
     """A worker's process, from its start to its end."""
 
     def __init__(self, path: Path) -> None:
@@ -207,15 +207,15 @@ def runtime() -> str:
     return str(Path(spec.origin).parent.parent)
 
 
-_workers: dict[Path, Worker] = {}
+_workers: dict[Path, LocalWorker] = {}
 _workers_lock = threading.Lock()
 
 
-def worker(path: Path, title: str) -> Worker:
+def worker(path: Path, title: str) -> LocalWorker:
     """This process's worker for this file."""
     with _workers_lock:
         if path not in _workers:
-            _workers[path] = Worker(path, title)
+            _workers[path] = LocalWorker(path, title)
         return _workers[path]
 
 

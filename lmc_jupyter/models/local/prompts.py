@@ -1,6 +1,6 @@
 """What a small model is asked: short prompts, made from the last question and what came of it.
 
-One rule: pure functions from a turn to a request; nothing here knows how it is sent. The
+One rule: pure functions from a task to a request; nothing here knows how it is sent. The
 wording is measured (docs/local-model.md): every further sentence of instructions, and every
 example, made a model of this size worse.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lmc_jupyter.content import columns, shorten
-from lmc_jupyter.models.local.turns import Turn
+from lmc_jupyter.models.local.task import Task
 
 FENCE = "```"
 OPENING = f"{FENCE}python\n"
@@ -191,7 +191,7 @@ LEANING = re.compile(
 
 
 @dataclass(frozen=True)
-class Request:
+class CodeRequest:
     """A request for a part of the code.
 
     Parameters
@@ -213,29 +213,29 @@ class Request:
         return [*self.before, {"role": "assistant", "content": OPENING + reply}]
 
 
-def requests(turn: Turn, namespace: str = "") -> list[Request]:
+def requests(task: Task, namespace: str = "") -> list[CodeRequest]:
     """A request for each part of the question, the first on its own.
 
     Of two things asked at once a small model does one, or mixes them. So it is asked for the
     first alone, then for all, with the code begun and the next part as a comment at its end.
     """
-    tasks = parts(turn.question)
-    texts = [tasks[0]] + [turn.question] * (len(tasks) - 1)
+    tasks = parts(task.question)
+    texts = [tasks[0]] + [task.question] * (len(tasks) - 1)
     return [
-        Request(
+        CodeRequest(
             part,
-            [*_head(CODE, turn), {"role": "user", "content": _with_variables(text, namespace)}],
+            [*_head(CODE, task), {"role": "user", "content": _with_variables(text, namespace)}],
         )
         for part, text in zip(tasks, texts, strict=True)
     ]
 
 
-def repair(turn: Turn, namespace: str = "") -> Request:
+def repair(task: Task, namespace: str = "") -> CodeRequest:
     """Ask for the code again, from the statement that failed; its error is noted for the model.
 
     Shown its whole code and the error as messages, a small model writes the same code again.
     """
-    last = turn.rounds[-1]
+    last = task.rounds[-1]
     good, bad = last.failure
     note = "".join(f"# {line}\n" for line in [*bad.strip().splitlines(), last.error[:200]])
     if last.error.startswith("KeyError"):
@@ -246,19 +246,19 @@ def repair(turn: Turn, namespace: str = "") -> Request:
         )
     head = [
         {"role": "system", "content": CODE},
-        {"role": "user", "content": _with_variables(turn.question, namespace)},
+        {"role": "user", "content": _with_variables(task.question, namespace)},
     ]
-    return Request(turn.question, head, good, f"{note}# Corrected:\n")
+    return CodeRequest(task.question, head, good, f"{note}# Corrected:\n")
 
 
-def change(turn: Turn, reason: str, namespace: str = "") -> Request:
+def change(task: Task, reason: str, namespace: str = "") -> CodeRequest:
     """Ask for other code, because the person wants it otherwise."""
-    return Request(
+    return CodeRequest(
         reason,
         [
             {"role": "system", "content": CODE},
-            {"role": "user", "content": _with_variables(turn.question, namespace)},
-            {"role": "assistant", "content": _block(turn.rounds[-1].code)},
+            {"role": "user", "content": _with_variables(task.question, namespace)},
+            {"role": "assistant", "content": _block(task.rounds[-1].code)},
             {"role": "user", "content": f"{reason}\nWrite the changed code."},
         ],
     )
@@ -273,19 +273,19 @@ LINE = 200
 """Characters of the longest line that is read at a glance."""
 
 
-def wants_summary(turn: Turn) -> bool:
+def wants_summary(task: Task) -> bool:
     """Whether the model is asked for a sentence after the output: it is more than one line.
 
     One line is the answer itself, and a figure is not seen by this model: it can only repeat
     them, which took half of its time and was at times wrong beside a right output.
     """
-    output = turn.rounds[-1].output.strip()
-    return "\n" in output or len(output) > LINE or bool(EXPLAINING.search(turn.question))
+    output = task.rounds[-1].output.strip()
+    return "\n" in output or len(output) > LINE or bool(EXPLAINING.search(task.question))
 
 
-def answer(turn: Turn) -> Chat:
-    """Ask for the sentence that closes a turn whose code has run."""
-    last = turn.rounds[-1]
+def answer(task: Task) -> Chat:
+    """Ask for the sentence that closes a task whose code has run."""
+    last = task.rounds[-1]
     output = cut(last.output.strip()) or ("" if last.figures else "(nothing was printed)")
     if last.figures:
         output += (
@@ -295,19 +295,19 @@ def answer(turn: Turn) -> Chat:
         )
     return [
         {"role": "system", "content": ANSWER},
-        {"role": "user", "content": f"{turn.question}\n\nOutput:\n{output}"},
+        {"role": "user", "content": f"{task.question}\n\nOutput:\n{output}"},
     ]
 
 
-def talk(turn: Turn) -> Chat:
+def talk(task: Task) -> Chat:
     """Ask for words."""
-    return [*_head(TALK, turn), {"role": "user", "content": turn.question}]
+    return [*_head(TALK, task), {"role": "user", "content": task.question}]
 
 
-def _head(system: str, turn: Turn) -> Chat:
+def _head(system: str, task: Task) -> Chat:
     """The system's message, and the last exchange where the question leans on it."""
-    before = turn.previous
-    if before is None or not before.rounds or not LEANING.search(turn.question):
+    before = task.previous
+    if before is None or not before.rounds or not LEANING.search(task.question):
         return [{"role": "system", "content": system}]
     return [
         {"role": "system", "content": system},
@@ -330,10 +330,10 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?")
 
 
-def is_grounded(sentence: str, turn: Turn) -> bool:
+def is_grounded(sentence: str, task: Task) -> bool:
     """Whether every number and every quoted word of the sentence was asked about or printed."""
-    last = turn.rounds[-1]
-    source = f"{turn.question}\n{last.output}"
+    last = task.rounds[-1]
+    source = f"{task.question}\n{last.output}"
     # 100,200 may be one number or two
     there = {_number(match) for match in [*NUMBER.findall(source), *GROUPS.findall(source)]}
     numbers = {_number(match) for match in GROUPS.findall(sentence)}
@@ -358,9 +358,9 @@ SENTENCE = re.compile(r"[A-Z][\w']*:? ")
 """How a printed line begins that needs no words around it: "The mean is 2", "Mean: 2"."""
 
 
-def plain(turn: Turn) -> str:
+def plain(task: Task) -> str:
     """The sentence that needs no model."""
-    last = turn.rounds[-1]
+    last = task.rounds[-1]
     output = NUMPY.sub(r"\1", last.output.strip())
     if output and "\n" not in output and len(output) <= LINE:
         whole = f"{literal(output)}{'' if output[-1] in '.!?' else '.'}"

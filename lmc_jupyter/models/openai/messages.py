@@ -176,7 +176,7 @@ _DELIMITER_NOTE = (
 
 
 @dataclass(slots=True)
-class _Call:
+class _CodeResult:
     """Code of a model, and its results.
 
     Parameters
@@ -201,7 +201,7 @@ class _Call:
     """The messages of the answer."""
 
     @classmethod
-    def of(cls, call: Mapping[str, Any]) -> _Call:
+    def of(cls, call: Mapping[str, Any]) -> _CodeResult:
         """The call of a provider's own message."""
         arguments = call["function"]["arguments"]
         try:
@@ -239,12 +239,12 @@ class Chat:
     media: Media
     nonce: Nonce
     messages: list[dict[str, Any]] = field(default_factory=list)
-    calls: list[_Call] = field(default_factory=list)
-    current: _Call | None = None
+    calls: list[_CodeResult] = field(default_factory=list)
+    current: _CodeResult | None = None
     images: list[dict[str, Any]] = field(default_factory=list)
     count: int = 0
     reply: Mapping[str, Any] | None = None
-    waiting: list[_Call] = field(default_factory=list)
+    waiting: list[_CodeResult] = field(default_factory=list)
     """Calls of `reply` whose code comes next."""
     is_given: bool = False
     """Whether `reply` stands in the chat, and its words are not to be added again."""
@@ -295,7 +295,7 @@ class Chat:
             self.answer()
             self.messages.append(dict(self.reply))
             calls = self.reply.get("tool_calls", ())
-            self.waiting = [_Call.of(each) for each in calls]
+            self.waiting = [_CodeResult.of(each) for each in calls]
             self.calls = [*self.waiting]
             self.is_given = True
         return self.is_given
@@ -330,7 +330,7 @@ class Chat:
             if self.waiting:  # what the model wrote stands in its call
                 self.current = self.waiting.pop(0)
             else:
-                self.current = _Call("", "")
+                self.current = _CodeResult("", "")
                 self.calls.append(self.current)
             self.current.language, self.current.is_proposal = language, is_proposal(message)
             if message.extra.get(EDITED):
@@ -339,7 +339,7 @@ class Chat:
         if self.calls and (self.calls[-1].has_run or not self.tools):
             self.answer()
         self.count += 1
-        call = self.current = _Call(f"call{self.count:05d}" if self.tools else "", language)
+        call = self.current = _CodeResult(f"call{self.count:05d}" if self.tools else "", language)
         call.is_proposal, cell = is_proposal(message), cell_of(message)
         if message.extra.get(EDITED):
             call.edited = code
@@ -430,7 +430,7 @@ class Chat:
             self.add_content("user", [text_part(IMAGES), *self.images])
         self.calls, self.images, self.current = [], [], None
 
-    def result(self, call: _Call) -> str:
+    def result(self, call: _CodeResult) -> str:
         """What became of a call: what the person did to it is outside the frame of data."""
         if not call.has_run:
             return NOT_RUN

@@ -72,7 +72,7 @@ class _Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _SentState:
     """What there was before a request; `last` is the last message as JSON, which may grow."""
 
     chat: list[dict[str, Any]]
@@ -104,7 +104,7 @@ class Sent:
     chat: list[dict[str, Any]] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     names: str | None = None
-    cut: budget.Cut | None = None
+    cut: budget.Omission | None = None
     reason: str = ""
     pdfs: list[tuple[str, str]] = field(default_factory=list)
     remark: str = ""
@@ -138,7 +138,7 @@ class Sent:
         messages : the whole conversation
         selection : what of it fits the window; default: all
         """
-        before = _State(
+        before = _SentState(
             [*self.chat], json.dumps(self.chat[-1:]), [*self._marks], self.system, self.tools
         )
         chat = self._request(messages, brief, abilities, selection)
@@ -255,7 +255,7 @@ class Sent:
 
     # A journal ------------------------------------------------------------------------------------
 
-    def _changes(self, before: _State) -> dict[str, Any]:
+    def _changes(self, before: _SentState) -> dict[str, Any]:
         """What the last request has changed, as JSON; images are in the conversation already."""
         at = _count_common(before.chat, self.chat)
         if before.chat and at == len(before.chat) and json.dumps([before.chat[-1]]) != before.last:
@@ -303,7 +303,7 @@ class Sent:
             self.system, self.tools = list(begin["system"]), list(begin["tools"])
             self._abilities = Abilities(*begin["abilities"])
             counts = begin.get("cut")
-            self.cut = None if counts is None else budget.Cut([], [], *counts)
+            self.cut = None if counts is None else budget.Omission([], [], *counts)
         self.chat[changes["at"] :] = [_with_images(each, images) for each in changes["chat"]]
         del self._marks[changes["kept"] :]
         for values in changes["marks"]:

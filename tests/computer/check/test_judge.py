@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmc_jupyter.computer.check.judge import Cell, judge, names_made, note_order
+from lmc_jupyter.computer.check.judge import CheckedCell, judge, names_made, note_order
 from lmc_jupyter.computer.check.outputs import Outputs
 
 
@@ -12,7 +12,7 @@ def cells(*sources, counts=None):
     """Cells that ran without output, and were saved so."""
     counts = counts or range(1, len(sources) + 1)
     return [
-        Cell(number, source, count, Outputs(), Outputs())
+        CheckedCell(number, source, count, Outputs(), Outputs())
         for number, (source, count) in enumerate(zip(sources, counts, strict=True), 1)
     ]
 

@@ -7,7 +7,7 @@ import threading
 
 from lmc_jupyter.computer.languages import python_block
 from lmc_jupyter.computer.languages.python import LivePython
-from lmc_jupyter.computer.languages.python_block import Block, _TurnLock
+from lmc_jupyter.computer.languages.python_block import PythonBlock, _TurnLock
 
 
 def test_of_two_blocks_that_find_the_turn_free_at_once_the_second_one_waits(monkeypatch):
@@ -15,7 +15,7 @@ def test_of_two_blocks_that_find_the_turn_free_at_once_the_second_one_waits(monk
     counts = []
 
     def turn(when_in):
-        with _TurnLock(Block(LivePython(), "1")):
+        with _TurnLock(PythonBlock(LivePython(), "1")):
             counts.append(len(python_block._blocks))
             when_in()
 
@@ -53,7 +53,7 @@ def test_of_two_blocks_that_find_the_turn_free_at_once_the_second_one_waits(monk
 
 def test_blocks_that_begin_at_any_line_of_a_stop_do_not_get_in_its_way(monkeypatch):
     python, stopped = LivePython(), []
-    monkeypatch.setattr(Block, "stop", lambda block: stopped.append(block))
+    monkeypatch.setattr(PythonBlock, "stop", lambda block: stopped.append(block))
     pieces = [python.run("1")]
 
     def trace(*_):

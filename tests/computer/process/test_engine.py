@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from lmc_jupyter.computer.process import engine
-from lmc_jupyter.computer.process.engine import Block, Patience, Turns
+from lmc_jupyter.computer.process.engine import ForeignBlock, Patience, Turns
 from lmc_jupyter.errors import ComputerError
 
 QUICK = Patience(again=0.01, polite=0.03)
 
 
-class Deaf(Block):
+class Deaf(ForeignBlock):
     """A block that ends only at one step of the ladder."""
 
     def __init__(self, ends_at, patience=QUICK):

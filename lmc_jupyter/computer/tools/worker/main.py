@@ -32,7 +32,7 @@ MAX_MEMORY = 400_000_000
 """Bytes. The SDK reads a line of any length, and takes about six times the memory of its text."""
 
 
-class Requests:
+class ServerCalls:
     """The requests to the server; in a task of the loop."""
 
     def __init__(self, write: Write) -> None:
@@ -87,7 +87,7 @@ def _print(lines: queue.SimpleQueue[dict[str, Any]], out: int) -> None:
 async def _serve(out: int) -> NoReturn:
     lines: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     came: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    requests = Requests(lines.put)
+    requests = ServerCalls(lines.put)
     loop = asyncio.get_running_loop()
 
     def take(line: dict[str, Any]) -> None:

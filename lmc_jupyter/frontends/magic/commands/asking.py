@@ -15,8 +15,8 @@ from lmc_jupyter.content.error_text import short
 from lmc_jupyter.content.hidden import split_hidden
 from lmc_jupyter.context.parts import to_extra
 from lmc_jupyter.frontends.magic.commands.table import (
-    Call,
     Candidate,
+    Invocation,
     Prefix,
     WrongCommand,
     command,
@@ -27,7 +27,7 @@ from lmc_jupyter.session import Session
 
 
 @command("ask", "QUESTION", help="ask a question in one line", rest=True, in_panel=False)
-def ask(call: Call, question: str) -> None:
+def ask(call: Invocation, question: str) -> None:
     call.front.ask(question, True)
 
 
@@ -41,7 +41,7 @@ def ask(call: Call, question: str) -> None:
     ),
     rest=True,
 )
-def fix(call: Call, words: str | None) -> str | None:
+def fix(call: Invocation, words: str | None) -> str | None:
     failure = call.cells.failure
     if failure is None:
         raise WrongCommand(
@@ -100,7 +100,7 @@ def variables(prefix: Prefix) -> Iterable[Candidate]:
     help="explain the last cell, or a variable or function",
     complete={"NAME": variables},
 )
-def explain(call: Call, name: str | None) -> None:
+def explain(call: Invocation, name: str | None) -> None:
     cells = call.cells
     if name is None:
         if not cells.last:
@@ -120,7 +120,7 @@ def explain(call: Call, name: str | None) -> None:
 
 
 @command("resume", help="ask again about waiting code, or continue an interrupted answer")
-def resume(call: Call) -> None:
+def resume(call: Invocation) -> None:
     if not can_resume(call.session):
         raise WrongCommand(
             "no code waits and no answer was interrupted: ask a question in a cell, under %%lmc"
@@ -135,7 +135,7 @@ def can_resume(session: Session) -> bool:
 
 
 @command("retry", help="ask the last question again")
-def retry(call: Call) -> None:
+def retry(call: Invocation) -> None:
     turns = [turn for turn in call.session.turns if turn.said]
     if not turns:
         raise WrongCommand(
@@ -145,7 +145,7 @@ def retry(call: Call) -> None:
 
 
 @command("undo", help="remove the last question and its answer")
-def undo(call: Call) -> str:
+def undo(call: Invocation) -> str:
     messages = call.session.undo()
     if not messages:
         raise WrongCommand("the conversation is empty: there is no question to remove")
@@ -154,19 +154,19 @@ def undo(call: Call) -> str:
 
 
 @command("restore", help="restore the variables that the last block of code changed")
-def restore(call: Call) -> str:
+def restore(call: Invocation) -> str:
     return call.session.restore()
 
 
 @command("stop", help="stop the current answer")
-def stop(call: Call) -> str | None:
+def stop(call: Invocation) -> str | None:
     running = call.session.busy
     call.session.stop()
     return None if running else "There is no answer to stop."  # one that runs says so by itself
 
 
 @command("reset", help="begin a new conversation", also=("new", "clear"))
-def reset(call: Call) -> str:
+def reset(call: Invocation) -> str:
     call.session.conversation.may_leave()
     call.session.reset()
     return "Started a new conversation. Your variables did not change."

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from lmc_jupyter.content import shorten
 from lmc_jupyter.frontends.magic.commands.files import paths
-from lmc_jupyter.frontends.magic.commands.table import Call, WrongCommand, columns, command
+from lmc_jupyter.frontends.magic.commands.table import Invocation, WrongCommand, columns, command
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.check import CellReport, Report, State
@@ -48,7 +48,7 @@ _BREAKS: tuple[State, ...] = ("failed", "missing", "out of order")
     complete={"PATH": paths},
     in_panel=False,
 )
-def check(call: Call, path: str | None, timeout: str | None) -> str:
+def check(call: Invocation, path: str | None, timeout: str | None) -> str:
     from lmc_jupyter.computer.check import check as run_again  # not with the extension
 
     seconds = TIMEOUT
@@ -69,7 +69,7 @@ def check(call: Call, path: str | None, timeout: str | None) -> str:
     return "\n".join([*_lines(report), *(["", age] if age else [])])
 
 
-def _this_notebook(call: Call) -> tuple[Path, str]:
+def _this_notebook(call: Invocation) -> tuple[Path, str]:
     """The file of this kernel's notebook, with all that ran so far; and a sentence on its age, ""
     where it has what stands on the screen.
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from lmc_jupyter.content import shorten
 from lmc_jupyter.conversation.conversations import ConversationEntry, Conversations
 from lmc_jupyter.frontends.magic.commands.table import (
-    Call,
     Candidate,
+    Invocation,
     Prefix,
     WrongCommand,
     columns,
@@ -52,7 +52,7 @@ def saved_conversations(prefix: Prefix) -> Iterable[Candidate]:
     help="list the saved conversations, or those that contain these words",
     rest=True,
 )
-def history(call: Call, words: str | None) -> str:
+def history(call: Invocation, words: str | None) -> str:
     everything = _conversations(call).list()
     matches = _conversations(call).list(words) if words else everything
     if not matches:
@@ -87,7 +87,7 @@ def history(call: Call, words: str | None) -> str:
     complete={"CONVERSATION": saved_conversations},
     rest=True,
 )
-def open_saved(call: Call, conversation: str) -> str:
+def open_saved(call: Invocation, conversation: str) -> str:
     entry = _find(call, conversation)
     call.session.conversation.may_leave()
     return call.session.conversation.open(entry.id)
@@ -100,7 +100,7 @@ def open_saved(call: Call, conversation: str) -> str:
     complete={"CONVERSATION": saved_conversations},
     rest=True,
 )
-def fork(call: Call, conversation: str | None) -> str:
+def fork(call: Invocation, conversation: str | None) -> str:
     if conversation is None:
         return call.session.conversation.fork()
     entry = _find(call, conversation)
@@ -109,7 +109,7 @@ def fork(call: Call, conversation: str | None) -> str:
 
 
 @command("rename", "TITLE", help="give this conversation a title", rest=True)
-def rename(call: Call, title: str) -> str:
+def rename(call: Invocation, title: str) -> str:
     call.session.conversation.rename(title)
     return f"Conversation: {describe(call.session)}"
 
@@ -121,7 +121,7 @@ def rename(call: Call, title: str) -> str:
     complete={"CONVERSATION": saved_conversations},
     rest=True,
 )
-def delete(call: Call, conversation: str) -> str:
+def delete(call: Invocation, conversation: str) -> str:
     words = conversation.split()
     if words[0] == "all" and (len(words) == 1 or (len(words) == 2 and words[1].isdecimal())):
         return _delete_all(call, words[1:])
@@ -138,7 +138,7 @@ def delete(call: Call, conversation: str) -> str:
     return call.session.conversation.delete(entry.id) or f"Deleted “{entry.title or entry.id}”."
 
 
-def _delete_all(call: Call, words: list[str]) -> str:
+def _delete_all(call: Invocation, words: list[str]) -> str:
     """Delete all conversations but those in use; only where the person has said how many."""
     entries = _conversations(call).list()
     others = [each for each in entries if not each.held and each.id != call.session.journal.id]
@@ -157,7 +157,7 @@ def _delete_all(call: Call, words: list[str]) -> str:
     return f"Deleted {number}."
 
 
-def _find(call: Call, which: str) -> ConversationEntry:
+def _find(call: Invocation, which: str) -> ConversationEntry:
     """The conversation that a person means by a number, a title or an id."""
     word, ids = which.strip(), call.commands.list_ids
     if not (word.isdecimal() and len(word) < 6 and 0 < int(word) <= len(ids)):
@@ -171,7 +171,7 @@ def _find(call: Call, which: str) -> ConversationEntry:
     return entry
 
 
-def _conversations(call: Call) -> Conversations:
+def _conversations(call: Invocation) -> Conversations:
     conversations = call.session.journal.conversations
     if conversations is None:
         raise WrongCommand(

@@ -13,9 +13,9 @@ from typing import Any
 from lmc_jupyter.formats import formats, written_as
 from lmc_jupyter.frontends.magic.commands.conversation import describe
 from lmc_jupyter.frontends.magic.commands.table import (
-    Call,
     Candidate,
     Complete,
+    Invocation,
     Prefix,
     WrongCommand,
     command,
@@ -58,7 +58,9 @@ _WRITES = {"PATH": paths, "NAME": format_names("write")}
     "has the model's thoughts. --thoughts writes them in any other format too.",
     complete=_WRITES,
 )
-def save(call: Call, path: str | None, format: str | None, replace: bool, thoughts: bool) -> str:
+def save(
+    call: Invocation, path: str | None, format: str | None, replace: bool, thoughts: bool
+) -> str:
     return _write(call, path, format, ".json", replace=replace, thoughts=thoughts)
 
 
@@ -69,7 +71,7 @@ def save(call: Call, path: str | None, format: str | None, replace: bool, though
     more="The current conversation stays in the history. Code in the file does not run.",
     complete={"PATH": paths, "NAME": format_names("read")},
 )
-def load(call: Call, path: str, format: str | None) -> str:
+def load(call: Invocation, path: str, format: str | None) -> str:
     call.session.conversation.may_leave()
     try:
         losses = call.session.load(Path(path).expanduser(), format)
@@ -88,7 +90,7 @@ def load(call: Call, path: str, format: str | None) -> str:
     complete=_WRITES,
 )
 def export(
-    call: Call,
+    call: Invocation,
     path: str | None,
     format: str | None,
     replace: bool,
@@ -101,7 +103,7 @@ def export(
 
 
 def _write(
-    call: Call,
+    call: Invocation,
     path: str | None,
     name: str | None,
     ending: str,

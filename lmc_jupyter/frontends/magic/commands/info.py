@@ -23,8 +23,8 @@ from lmc_jupyter.frontends.magic.commands import model
 from lmc_jupyter.frontends.magic.commands.conversation import describe
 from lmc_jupyter.frontends.magic.commands.table import (
     COMMANDS,
-    Call,
     Candidate,
+    Invocation,
     Prefix,
     WrongCommand,
     columns,
@@ -67,7 +67,7 @@ def values(prefix: Prefix) -> Iterable[Candidate]:
     complete={"NAME": settings, "VALUE": values},
     rest=True,
 )
-def config(call: Call, name: str | None, value: str | None) -> str:
+def config(call: Invocation, name: str | None, value: str | None) -> str:
     traits = call.settings.class_own_traits(config=True)
     if name is None:
         rows = [[each, _value(getattr(call.settings, each))] for each in sorted(traits)]
@@ -94,7 +94,7 @@ def config(call: Call, name: str | None, value: str | None) -> str:
     more="--show only shows the profile.",
     complete={"NAME": lambda _: [(name, "profile") for name in profiles.names()]},
 )
-def profile(call: Call, name: str | None, show: bool) -> str:
+def profile(call: Invocation, name: str | None, show: bool) -> str:
     of_kernel = call.settings
     if name is None:
         there = profiles.names()
@@ -124,7 +124,7 @@ def keys(prefix: Prefix) -> Iterable[Candidate]:  # noqa: ARG001
     "the keyring of your system, --forget removes it.",
     complete={"NAME": keys},
 )
-def key(call: Call, name: str | None, keep: bool, forget: bool) -> str:
+def key(call: Invocation, name: str | None, keep: bool, forget: bool) -> str:
     from lmc_jupyter import keys as store
     from lmc_jupyter.models import key_name
 
@@ -158,7 +158,7 @@ def key(call: Call, name: str | None, keep: bool, forget: bool) -> str:
 
 
 @command("context", help="show what the next question takes along of the notebook")
-def context(call: Call) -> str:
+def context(call: Invocation) -> str:
     companions = call.session.prompt.companions()
     parts, unseen = companions.listed, companions.unseen
     listed = call.session.prompt.list_parts(call.session.glm.for_prompt())
@@ -193,7 +193,7 @@ def context(call: Call) -> str:
     more="ANSWER is yes or no; it counts until the file changes.",
     complete={"ANSWER": lambda _: [(each, "answer") for each in ("yes", "no", "show")]},
 )
-def instructions(call: Call, answer: str | None) -> str:
+def instructions(call: Invocation, answer: str | None) -> str:
     if answer in (None, "show"):
         return call.session.prompt.redact(call.place.show())
     if answer not in ("yes", "no"):
@@ -203,7 +203,7 @@ def instructions(call: Call, answer: str | None) -> str:
 
 
 @command("panel", help="show the chat panel here", in_panel=False)
-def panel(call: Call) -> None:
+def panel(call: Invocation) -> None:
     call.front.show_panel()
 
 
@@ -211,7 +211,7 @@ def panel(call: Call) -> None:
     "state",
     help="show the model, the conversation and what waits; the same as %lmc alone",
 )
-def state(call: Call) -> str:
+def state(call: Invocation) -> str:
     session = call.session
     lines = [model.describe(call.commands), f"Conversation: {describe(session)}"]
     if session.pending is not None:
@@ -235,7 +235,7 @@ def state(call: Call) -> str:
     complete={"COMMAND": lambda _: [(each.name, each.help) for each in COMMANDS]},
     also=("-h", "--help", "?"),
 )
-def show_help(call: Call, command: str | None) -> str:  # noqa: ARG001
+def show_help(call: Invocation, command: str | None) -> str:  # noqa: ARG001
     if command is None:
         return help_text()
     entry = find(command.removeprefix("%").removeprefix("lmc").strip() or command)

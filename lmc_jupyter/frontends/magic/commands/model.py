@@ -12,9 +12,9 @@ from lmc_jupyter import models
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.frontends.config.saved_model import SavedModel, remember
 from lmc_jupyter.frontends.magic.commands.table import (
-    Call,
     Candidate,
     Commands,
+    Invocation,
     Prefix,
     WrongCommand,
     command,
@@ -46,7 +46,7 @@ def names(prefix: Prefix) -> Iterable[Candidate]:
     "notebook that has no other.",
     complete={"NAME": names},
 )
-def model(call: Call, name: str | None, api_base: str | None, keep: bool) -> str:
+def model(call: Invocation, name: str | None, api_base: str | None, keep: bool) -> str:
     if name is not None:
         answer = call.front.choose(name, api_base)
         if not keep or call.session.choice.spec != name:
@@ -61,7 +61,7 @@ def model(call: Call, name: str | None, api_base: str | None, keep: bool) -> str
 
 
 @command("models", help="list the models that are available")
-def list_models(call: Call) -> str:
+def list_models(call: Invocation) -> str:
     lines, offers = [describe(call.commands)], models.find_offers()
     if offers:
         lines.append("Also available; you choose one with:")
@@ -143,7 +143,7 @@ def _conversation(session: Session) -> str:
     "languages",
     help="list the languages that can run here, and what to install for the others",
 )
-def languages(call: Call) -> str:
+def languages(call: Invocation) -> str:
     there = call.session.computer.availability()
     width = max(map(len, there), default=0)
     lines = ["Available:"]
@@ -159,7 +159,7 @@ def languages(call: Call) -> str:
 
 
 @command("tokens", help="show how much of the context window is used")
-def tokens(call: Call) -> str:
+def tokens(call: Invocation) -> str:
     session = call.session
     lines = [str(session.choice.tokens(session.messages, session.brief()))]
     for request in reversed([each for turn in session.turns for each in turn.requests]):
@@ -172,5 +172,5 @@ def tokens(call: Call) -> str:
 
 
 @command("cost", help="show what this conversation has cost")
-def cost(call: Call) -> str:
+def cost(call: Invocation) -> str:
     return str(call.session.spending)

@@ -66,7 +66,7 @@ class Front(Protocol):
         """Ask for this key, which nobody sees; raises a sentence where nobody can be asked."""
 
 
-class Cells(Protocol):
+class PersonsCells(Protocol):
     """The person's own cells, as far as a command asks for them."""
 
     @property
@@ -109,7 +109,7 @@ class Commands:
         self,
         session: Session,
         settings: LMC | None = None,
-        cells: Cells | None = None,
+        cells: PersonsCells | None = None,
         place: Place | None = None,
         tool_files: ToolFiles | None = None,
         is_on_screen: Callable[[Path], bool | None] = lambda _: None,
@@ -131,11 +131,11 @@ class Commands:
         """
         name, _, rest = line.strip().partition(" ")
         entry = find(name or "state")
-        return entry.do(Call(self, front), **entry.read(rest.strip())) or ""
+        return entry.do(Invocation(self, front), **entry.read(rest.strip())) or ""
 
 
 @dataclass(frozen=True)
-class Call:
+class Invocation:
     """A command that somebody entered: its session, and its front end."""
 
     commands: Commands
@@ -156,7 +156,7 @@ class Call:
         return self.commands.settings
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> PersonsCells:
         """The person's cells; raises where there are none."""
         if self.commands.cells is None:
             raise WrongCommand(
@@ -292,7 +292,7 @@ def command(
 ) -> Callable[[_Do], _Do]:
     """Put a function into the table of commands.
 
-    The function gets the `Call`, and by their names in lower case the words and the options:
+    The function gets the `Invocation`, and by their names in lower case the words and the options:
     `[PATH] [--format NAME]` are its arguments `path` and `format`. What was not given is None, or
     False for an option without a value. It returns its text.
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lmc_jupyter.frontends.magic.commands.table import (
-    Call,
     Candidate,
+    Invocation,
     Prefix,
     WrongCommand,
     command,
@@ -41,7 +41,7 @@ def names(prefix: Prefix) -> Iterable[Candidate]:  # noqa: ARG001
     "notebook's folder.",
     complete={"WHAT": words, "NAME": names},
 )
-def tools(call: Call, what: str | None, name: str | None) -> str:
+def tools(call: Invocation, what: str | None, name: str | None) -> str:
     from lmc_jupyter.computer.tools.servers import servers
 
     redact = call.session.prompt.redact

@@ -28,7 +28,7 @@ from lmc_jupyter.models.failure import (
 from lmc_jupyter.models.litellm.worker import lookups
 from lmc_jupyter.models.litellm.worker.loading import load
 from lmc_jupyter.models.litellm.worker.network import Exchange
-from lmc_jupyter.models.values import Body, CallDelta, Delta, Limits, Usage
+from lmc_jupyter.models.values import Body, CallDelta, Delta, NetworkLimits, Usage
 
 _sleep = asyncio.sleep
 _random = random.random
@@ -42,7 +42,7 @@ Item = Delta | Body | Problem | LMCError | str
 
 
 @dataclass(slots=True)
-class Call:
+class ModelCall:
     """One request to a model, until its reply is whole or has failed.
 
     Parameters
@@ -56,7 +56,7 @@ class Call:
 
     request: dict[str, Any]
     access: dict[str, str]
-    limits: Limits
+    limits: NetworkLimits
     put: Callable[[Item], None]
     lacks_key: bool = False
     shows_body: bool = False
@@ -209,7 +209,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class TranscriptionCall(Call):
+class TranscriptionCall(ModelCall):
     """A recording on its way to a model that writes down what is said in it."""
 
     async def _ask(self) -> None:
@@ -230,7 +230,7 @@ class _Wire:
         self._response = response
         self._stream: Any = None
         self._raw: AsyncIterator[Any] | None = None
-        self._lines: _Lines | None = None
+        self._lines: _GeminiLines | None = None
         self.is_openai = False
         """Whether it is OpenAI's own, which is read without LiteLLM: that takes three times as
         long, to make of each chunk what it is already."""
@@ -243,7 +243,7 @@ class _Wire:
         stream = response.completion_stream
         if "gemini" in type(stream).__module__ and hasattr(stream, "streaming_response"):
             # there even the stream below says "stop" in every chunk: look at the lines
-            self._lines = stream.streaming_response = _Lines(stream.streaming_response)
+            self._lines = stream.streaming_response = _GeminiLines(stream.streaming_response)
         if hasattr(response.completion_stream, "__aiter__"):
             self._stream = response.completion_stream
             self._raw = self._stream.__aiter__()
@@ -302,14 +302,14 @@ class _Wire:
                     await result
 
 
-class _Lines:
+class _GeminiLines:
     """The lines of Gemini's stream, watched for its end; within a text the quotes are escaped."""
 
     def __init__(self, lines: Any) -> None:
         self._lines = lines.__aiter__()
         self.is_finished = False
 
-    def __aiter__(self) -> _Lines:
+    def __aiter__(self) -> _GeminiLines:
         return self
 
     async def __anext__(self) -> Any:

@@ -30,8 +30,8 @@ from typing import Any, NoReturn
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.models.failure import Problem
 from lmc_jupyter.models.litellm.worker import loading, lookups
-from lmc_jupyter.models.litellm.worker.call import Call, Item, TranscriptionCall
-from lmc_jupyter.models.values import Body, CallDelta, Delta, Limits
+from lmc_jupyter.models.litellm.worker.call import Item, ModelCall, TranscriptionCall
+from lmc_jupyter.models.values import Body, CallDelta, Delta, NetworkLimits
 
 PARENT_SECONDS = 2.0
 """Seconds between two checks that its parent is alive."""
@@ -43,7 +43,7 @@ the kernel pays for each line, and a cell is drawn as often."""
 Write = Callable[[dict[str, Any]], None]
 
 
-class Requests:
+class ModelCalls:
     """The requests in progress.
 
     Parameters
@@ -213,7 +213,7 @@ def join(first: Delta, then: Delta) -> Delta | None:
 async def _call(write: Callable[..., None], *, limits: dict[str, Any], **options: Any) -> None:
     pieces = _Pieces(write, options["request"].get("messages"))
     try:
-        await Call(limits=Limits(**limits), put=pieces.put, **options).run()
+        await ModelCall(limits=NetworkLimits(**limits), put=pieces.put, **options).run()
     finally:
         pieces.flush()
 
@@ -223,7 +223,7 @@ async def _transcribe(
 ) -> None:
     options["request"]["file"] = ("recording.wav", base64.b64decode(wav))
     pieces = _Pieces(write, None)
-    await TranscriptionCall(limits=Limits(**limits), put=pieces.put, **options).run()
+    await TranscriptionCall(limits=NetworkLimits(**limits), put=pieces.put, **options).run()
     pieces.flush()
 
 
@@ -267,7 +267,7 @@ def _print(lines: queue.SimpleQueue[dict[str, Any]], out: int) -> None:
 
 async def _serve(idle: float, out: int) -> NoReturn:
     lines: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    requests = Requests(lines.put, idle)
+    requests = ModelCalls(lines.put, idle)
     loop = asyncio.get_running_loop()
 
     def take(line: dict[str, Any]) -> None:
@@ -284,7 +284,7 @@ def main(idle: float, parent: int) -> NoReturn:
 
     Parameters
     ----------
-    idle : see `Requests`
+    idle : see `ModelCalls`
     parent : the process that started this one
     """
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

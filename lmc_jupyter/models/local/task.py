@@ -76,23 +76,23 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Turn:
+class Task:
     """A question, and the blocks of code for it so far; `previous` is the exchange before."""
 
     question: str
     rounds: tuple[Round, ...] = ()
-    previous: Turn | None = field(default=None, repr=False)
+    previous: Task | None = field(default=None, repr=False)
 
 
-def read(messages: Sequence[Message]) -> Turn:
+def read(messages: Sequence[Message]) -> Task:
     """The last question and the one before it, as text, without what is for the person alone."""
-    turns: list[Turn] = []
+    tasks: list[Task] = []
     questions: list[str] = []
     rounds: list[Round] = []
 
     def close() -> None:
         if questions or rounds:
-            turns.append(Turn("\n".join(questions), tuple(rounds)))
+            tasks.append(Task("\n".join(questions), tuple(rounds)))
 
     has_answer = True
     for message in _recent(messages):
@@ -115,10 +115,10 @@ def read(messages: Sequence[Message]) -> Turn:
         elif message.role == "computer" and rounds:
             rounds[-1] = _more(rounds[-1], message)
     close()
-    if not turns:
-        return Turn("")
-    last = turns[-1]
-    return Turn(last.question, last.rounds, turns[-2] if len(turns) > 1 else None)
+    if not tasks:
+        return Task("")
+    last = tasks[-1]
+    return Task(last.question, last.rounds, tasks[-2] if len(tasks) > 1 else None)
 
 
 def _recent(messages: Sequence[Message]) -> Sequence[Message]:

@@ -1,7 +1,7 @@
-"""A conversation as blocks: each message or piece of code, with the results that belong to it.
+"""A conversation as passages: each message or piece of code, with the results that belong to it.
 
-One rule: the messages behind a block show whether it ran, as the agent writes them; in doubt the
-block counts as failed, and is not run again.
+One rule: the messages behind a passage show whether it ran, as the agent writes them; in doubt the
+passage counts as failed, and is not run again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Fate = Literal["ran", "failed", "stopped", "declined", "waits"]
 
 
 @dataclass
-class Block:
+class Passage:
     """One message and what belongs to it.
 
     Parameters
@@ -82,13 +82,13 @@ def is_shown(message: Message) -> bool:
     )
 
 
-def blocks(messages: Sequence[Message]) -> list[Block]:
-    """The blocks of a conversation, in order.
+def passages(messages: Sequence[Message]) -> list[Passage]:
+    """The passages of a conversation, in order.
 
-    A message that no person sees belongs to the block before it, and so does a question that was
+    A message that no person sees belongs to the passage before it, and so does a question that was
     asked again because nobody had answered it.
     """
-    result: list[Block] = []
+    result: list[Passage] = []
     for message in messages:
         last = result[-1] if result else None
         follows = last is not None and (
@@ -99,7 +99,7 @@ def blocks(messages: Sequence[Message]) -> list[Block]:
         if last is not None and follows:
             last.results.append(message)
         else:
-            result.append(Block(message))
+            result.append(Passage(message))
     return result
 
 
@@ -108,12 +108,12 @@ def only_ran(conversation: Conversation, needed: Container[int] = ()) -> Convers
 
     Parameters
     ----------
-    needed : the places of blocks that stay all the same
+    needed : the places of passages that stay all the same
     """
     stays: list[bool] = []
-    for place, block in enumerate(blocks(conversation.messages)):
-        is_left = not block.is_code or block.fate == "ran" or place in needed
-        stays += [is_left] * len(block.messages)
+    for place, passage in enumerate(passages(conversation.messages)):
+        is_left = not passage.is_code or passage.fate == "ran" or place in needed
+        stays += [is_left] * len(passage.messages)
     left, move = _leave_out(conversation, stays)
     events = [
         replace(each, at=move(each.at))
