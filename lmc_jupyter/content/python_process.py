@@ -17,7 +17,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+_PIECE = 1 << 20
 
 _PACKAGE = str(Path(__file__).parents[2])
 """The folder of this installation."""
@@ -48,6 +50,7 @@ class PythonProcess:
     """
 
     def __init__(self, program: str, environment: Mapping[str, str], **options: object) -> None:
+        self._end_reason = ""
         self._log: deque[str] = deque(maxlen=20)
         self._log_ended = threading.Event()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -63,26 +66,43 @@ class PythonProcess:
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
 
-    def listen(self, read: Callable[[IO[bytes]], None], name: str) -> None:
+    def listen(
+        self, hear: Callable[[dict[str, Any]], None], ended: Callable[[], None], name: str
+    ) -> None:
         """Serve its pipes, on three threads of this name.
 
         Parameters
         ----------
-        read : reads its standard output, until the end
+        hear : takes each line that it writes, a JSON object
+        ended : called when it has ended and nothing more comes
         """
+        self._hear, self._ended = hear, ended
         into, out, log = self.process.stdin, self.process.stdout, self.process.stderr
         assert into is not None
         assert out is not None
         assert log is not None
-        for run, pipe in ((self._write, into), (read, out), (self._note, log)):
+        for run, pipe in ((self._write, into), (self._read, out), (self._note, log)):
             threading.Thread(target=run, args=(pipe,), daemon=True, name=name).start()
 
     def write(self, line: bytes | None) -> None:
         """Write a line soon; None ends its input. It never waits."""
         self._lines.put(line)
 
+    def end(self, why: str = "") -> None:
+        """End the process at once.
+
+        Parameters
+        ----------
+        why : what `why` says of it then
+        """
+        self._end_reason = self._end_reason or why
+        with suppress(ProcessLookupError):
+            self.process.kill()
+
     def why(self) -> str:
-        """The last line that it wrote to its log, which may have keys, or its status."""
+        """Why we have ended it, or the last line of its log, which may have keys, or its status."""
+        if self._end_reason:
+            return self._end_reason
         self._log_ended.wait(5.0)  # the log ends a moment after the answers
         line = " ".join(self._log[-1].split()) if self._log else ""
         return line or f"it ended without a word, with the status {self.process.poll()}"
@@ -94,6 +114,23 @@ class PythonProcess:
                 rest = memoryview(line)
                 while rest:
                     rest = rest[os.write(pipe.fileno(), rest) :]
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        """Have each line heard, until the end; a line that is no JSON ends the process."""
+        rest: list[bytes] = []
+        try:
+            with closing(pipe):
+                while piece := os.read(pipe.fileno(), _PIECE):
+                    first, *others = piece.split(b"\n")
+                    rest.append(first)
+                    for each in others:
+                        self._hear(json.loads(b"".join(rest)))
+                        rest = [each]
+        except ValueError:
+            self.end("it wrote a line that is no answer")
+        self.process.wait()
+        self.write(None)
+        self._ended()
 
     def _note(self, pipe: IO[bytes]) -> None:
         """Store the last lines of its log."""

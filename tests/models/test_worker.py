@@ -209,7 +209,7 @@ import sys
 sys.path.insert(0, {str(tmp_path)!r})
 from lmc_jupyter.models.litellm import worker_process
 worker_process.BEGIN = worker_process.BEGIN.replace("main(**", "import beside_us; main(**")
-print(worker_process.LiteLLMWorker()._process.wait())
+print(worker_process.LiteLLMWorker()._python.process.wait())
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
     assert ran.stdout == "7\n", ran.stderr
@@ -331,8 +331,8 @@ def test_one_that_writes_what_is_no_answer_is_ended_and_said(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     babbling = """
-from lmc_jupyter.models.litellm.worker import main as worker
-worker.json.dumps = lambda *_, **__: "{"
+from lmc_jupyter.content import worker_loop
+worker_loop.json.dumps = lambda *_, **__: "{"
 """
     monkeypatch.setattr(worker_process, "BEGIN", patched_worker.program(babbling))
     monkeypatch.setattr(worker_process, "_workers", [])

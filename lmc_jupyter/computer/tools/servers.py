@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
-import io
 import itertools
 import json
 import os
@@ -24,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import IO, Any
+from typing import Any
 
 from lmc_jupyter.computer.tools import guards
 from lmc_jupyter.computer.tools.catalogue import Server, clean_line, identifiers, read_tools
@@ -363,13 +362,12 @@ class _ServerWorker:
         ended: Callable[[_ServerWorker], None],
     ) -> None:
         self.boxes: dict[int, Callable[[dict[str, Any] | None], None]] = {}
-        self._hear, self._ended = hear, ended
+        self._tell_state, self._tell_end = hear, ended
         names = _ENVIRONMENT | {each.lower() for each in _ENVIRONMENT}
         environment = {n: v for n, v in os.environ.items() if n in names or n.startswith("LC_")}
         self._python = PythonProcess(BEGIN, environment)
-        self._process = self._python.process
         self.is_alive = True
-        self._python.listen(self._read, "lmc-tools")
+        self._python.listen(self._hear, self._ended, "lmc-tools")
 
     def send(self, **line: Any) -> None:
         """Send a line; TypeError and ValueError for what is no JSON."""
@@ -383,29 +381,26 @@ class _ServerWorker:
     def end(self) -> None:
         """Wait for its end, and kill it where that does not come."""
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(2.0)
+            self._python.process.wait(2.0)
             return
-        self._process.kill()
-        self._process.wait()
+        self._python.end()
+        self._python.process.wait()
 
     def why(self) -> str:
         """The reason of its end, as far as known."""
         return redact(self._python.why())[-300:]  # before the cut: no half of a key stays
 
-    def _read(self, pipe: IO[bytes]) -> None:
-        with io.BufferedReader(pipe, 1 << 20) as lines:  # type: ignore[type-var]
-            for line in lines:
-                answer = json.loads(line)
-                if "state" in answer:
-                    self._hear(self, answer)
-                elif (put := self.boxes.get(answer["number"])) is not None:
-                    put(answer)
-        self._process.wait()
+    def _hear(self, answer: dict[str, Any]) -> None:
+        if "state" in answer:
+            self._tell_state(self, answer)
+        elif (put := self.boxes.get(answer["number"])) is not None:
+            put(answer)
+
+    def _ended(self) -> None:
         self.is_alive = False
-        self._python.write(None)
         for put in list(self.boxes.values()):
             put(None)
-        self._ended(self)
+        self._tell_end(self)
 
 
 servers = Servers()

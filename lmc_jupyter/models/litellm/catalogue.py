@@ -17,8 +17,8 @@ from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Notify
 from lmc_jupyter.models.cancel import Cancel, ignore
 from lmc_jupyter.models.litellm import worker_process
-from lmc_jupyter.models.litellm.facts import Facts
 from lmc_jupyter.models.offers import OWN_SERVERS
+from lmc_jupyter.models.values import Facts
 
 OLLAMA_WINDOW = 4_096
 """Tokens that Ollama reads without `num_ctx`; it drops the others without notice."""

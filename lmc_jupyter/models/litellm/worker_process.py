@@ -22,8 +22,8 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import closing, suppress
-from typing import IO, Any
+from contextlib import suppress
+from typing import Any
 
 from lmc_jupyter.content.python_process import PythonProcess, current_folder, program
 from lmc_jupyter.errors import LMCError, ModelError
@@ -53,8 +53,6 @@ _AT_START_WITH = ("DYLD_", "LC_", "LD_")
 """Prefixes of the variables that the process starts with. All others come over its pipe, which no
 other program of this machine reads: they may be keys."""
 
-_PIECE = 1 << 20
-
 
 class LiteLLMWorker:
     """One worker process.
@@ -72,8 +70,6 @@ class LiteLLMWorker:
         self._numbers = itertools.count(1)
         self._boxes: dict[int, Callable[[Any], None]] = {}
         self._cancel_timers: dict[int, threading.Timer] = {}
-        self._end_reason = ""
-        """The reason why we have ended it; "" where we have not."""
         self._environment = {
             name: value
             for name, value in os.environ.items()
@@ -81,16 +77,15 @@ class LiteLLMWorker:
         }
         self._folder = ""
         self._python = PythonProcess(BEGIN, self._environment, idle=idle)
-        self._process = self._python.process
         self.is_alive = True
         self._began = time.monotonic()
         self._is_up = False
-        self._python.listen(self._read, "lmc-models")
+        self._python.listen(self._hear, self._ended, "lmc-models")
 
     @property
     def pid(self) -> int:
         """The id of the process."""
-        return self._process.pid
+        return self._python.process.pid
 
     def new_number(self) -> int:
         """A new number for a request."""
@@ -135,19 +130,16 @@ class LiteLLMWorker:
             self.end(f"it did not start within {START_SECONDS:.0f} s")
 
     def end(self, why: str = "") -> None:
-        """End the process at once."""
-        self._end_reason = self._end_reason or why
-        with suppress(ProcessLookupError):
-            self._process.kill()  # it has no state that needs an orderly end
+        """End the process at once: it has no state that needs an orderly end."""
+        self._python.end(why)
 
     def wait(self) -> None:
         """Wait for its end."""
-        self._process.wait()
+        self._python.process.wait()
 
     def why(self) -> str:
         """The reason of its end, as far as known, in a sentence without keys."""
-        last = redact(self._python.why())[-300:]  # before the cut: no half of a key stays
-        return self._end_reason or last
+        return redact(self._python.why())[-300:]  # before the cut: no half of a key stays
 
     def _begin_timer(self, number: int) -> None:
         """Give it its time to end a cancelled request, from now on; the lock is held."""
@@ -161,29 +153,16 @@ class LiteLLMWorker:
             if number in self._boxes and self._is_up:
                 self.end("it did not end a request that was stopped")
 
-    def _read(self, pipe: IO[bytes]) -> None:
-        """Put each answer into the box of its request, until the end."""
-        rest: list[bytes] = []
-        try:
-            with closing(pipe):
-                while piece := os.read(pipe.fileno(), _PIECE):
-                    first, *others = piece.split(b"\n")
-                    rest.append(first)
-                    for each in others:
-                        self._hear(json.loads(b"".join(rest)))
-                        rest = [each]
-        except ValueError:
-            self.end("it wrote a line that is no answer")
-        self._process.wait()
+    def _ended(self) -> None:
         with self._lock:
             self.is_alive = False
             boxes = list(self._boxes.values())
             self._boxes.clear()
-        self._python.write(None)
         for put in boxes:
             put(None)
 
     def _hear(self, answer: dict[str, Any]) -> None:
+        """Put an answer into the box of its request."""
         number = answer.get("number")
         if number is None:
             with self._lock:

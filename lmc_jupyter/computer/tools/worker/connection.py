@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from typing import IO, Any
 
 import anyio
@@ -27,6 +27,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from lmc_jupyter.computer.process import reaper, sessions
+from lmc_jupyter.content.worker_loop import Write
 
 START_SECONDS = 120.0
 """Seconds that a server may take until it has listed its tools: npx may have to fetch it first."""
@@ -51,8 +52,6 @@ MAX_RESULT = 10_000_000
 MAX_LOG = 100
 """Lines of its standard error that stay."""
 MAX_LINE = 2_000
-
-Write = Callable[[dict[str, Any]], None]
 
 
 class Connection:

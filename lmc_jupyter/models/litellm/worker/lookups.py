@@ -15,10 +15,10 @@ from importlib import resources
 from typing import Any
 
 from lmc_jupyter.models.failure import close_names
-from lmc_jupyter.models.litellm.facts import Facts
 from lmc_jupyter.models.litellm.worker.loading import load
 from lmc_jupyter.models.litellm.worker.network import is_here
 from lmc_jupyter.models.offers import OWN_SERVERS
+from lmc_jupyter.models.values import Facts
 
 _ABILITIES = ("function_calling", "vision", "audio_input", "pdf_input", "prompt_caching")
 _ABOVE = re.compile(r"(?:input|output)_cost_per_token_above_(\d+)k_tokens")

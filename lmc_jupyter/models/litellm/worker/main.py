@@ -1,8 +1,7 @@
 """The process that speaks to the models: requests come in, answers go out, as lines of JSON.
 
-One rule: it never outlives the process that started it. It ends with its standard input; when its
-parent has ended, though a fork of the parent still has that input; and after a long time without a
-request.
+One rule: it ends with the process that started it (`content/worker_loop.py`), and after a long time
+without a request.
 
 A line from the kernel has `do` (a request: `call`, `transcribe`, `facts`, `count`, `close`, or
 `load`), its `number`, and `changes` of the environment since the line before; or `cancel`, a
@@ -16,31 +15,24 @@ from __future__ import annotations
 import asyncio
 import base64
 import gc
-import json
 import os
-import queue
 import threading
 import time
 import traceback
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from lmc_jupyter.content.worker_loop import Take, Write, serve
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.models.failure import Problem
 from lmc_jupyter.models.litellm.worker import loading, lookups
 from lmc_jupyter.models.litellm.worker.call import Item, ModelCall, TranscriptionCall
 from lmc_jupyter.models.values import Body, CallDelta, Delta, NetworkLimits
 
-PARENT_SECONDS = 2.0
-"""Seconds between two checks that its parent is alive."""
-
 JOIN_SECONDS = 0.05
 """Seconds after a line in which pieces wait for the next line, joined where they are of one kind:
 the kernel pays for each line, and a cell is drawn as often."""
-
-Write = Callable[[dict[str, Any]], None]
 
 
 class ModelCalls:
@@ -60,6 +52,7 @@ class ModelCalls:
         """Changes of the environment that are not made yet, in their order."""
         self._loading: asyncio.Future[BaseException | None] | None = None
         self._last = time.monotonic()
+        self._idling = self._loop.create_task(self._end_when_idle())
 
     def take(self, line: dict[str, Any]) -> None:
         """Carry out a line of the kernel."""
@@ -78,7 +71,7 @@ class ModelCalls:
             # called also for a task that is cancelled before it begins
             task.add_done_callback(lambda _: self._end(number))
 
-    async def end_when_idle(self) -> NoReturn:
+    async def _end_when_idle(self) -> NoReturn:
         """End the process after a long time without a request."""
         while True:
             await asyncio.sleep(min(self._idle, 60.0))
@@ -239,46 +232,6 @@ _LOOKUPS: dict[str, Callable[..., Any]] = {
 # The process --------------------------------------------------------------------------------------
 
 
-def _end_with(parent: int) -> NoReturn:
-    """End after the parent, even if a fork of it still has our standard input."""
-    while os.getppid() == parent:
-        time.sleep(PARENT_SECONDS)
-    os._exit(0)
-
-
-def _read(take: Callable[[dict[str, Any]], None]) -> None:
-    """Take each line; end the process at the end of the input."""
-    with os.fdopen(os.dup(0), "rb") as lines:
-        for line in lines:
-            take(json.loads(line))
-    os._exit(0)
-
-
-def _print(lines: queue.SimpleQueue[dict[str, Any]], out: int) -> None:
-    """Write each line: a kernel that computes may be slow to read, and the network does not wait
-    for it."""
-    while True:
-        text = memoryview(
-            json.dumps(lines.get(), separators=(",", ":"), default=repr).encode() + b"\n"
-        )
-        while text:
-            text = text[os.write(out, text) :]
-
-
-async def _serve(idle: float, out: int) -> NoReturn:
-    lines: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    requests = ModelCalls(lines.put, idle)
-    loop = asyncio.get_running_loop()
-
-    def take(line: dict[str, Any]) -> None:
-        loop.call_soon_threadsafe(requests.take, line)
-
-    for run, arguments in ((_read, (take,)), (_print, (lines, out))):
-        threading.Thread(target=run, args=arguments, daemon=True).start()
-    lines.put({"up": os.getpid()})
-    await requests.end_when_idle()
-
-
 def main(idle: float, parent: int) -> NoReturn:
     """Answer until the kernel has ended, or is idle for long.
 
@@ -287,9 +240,10 @@ def main(idle: float, parent: int) -> NoReturn:
     idle : see `ModelCalls`
     parent : the process that started this one
     """
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    warnings.simplefilter("ignore")  # LiteLLM's warnings are not for the person
-    out = os.dup(1)
-    os.dup2(2, 1)  # prints of a library must not mix with the answers
-    asyncio.run(_serve(idle, out))
-    raise AssertionError("it ends by itself")
+
+    def begin(write: Write) -> Take:
+        calls = ModelCalls(write, idle)
+        write({"up": os.getpid()})
+        return calls.take
+
+    serve(parent, begin)
