@@ -115,7 +115,14 @@ Answer = Turn | Fault | Refusal
 
 # The bytes of a stream ----------------------------------------------------------------------------
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+OPEN_HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+"""Of an answer that leaves the connection open for the next request."""
+HEAD = OPEN_HEAD[:-2] + b"Connection: close\r\n\r\n"
+"""Of the last answer on a connection: without the line, a client may send its next request there,
+and loses it when the server closes.
+"""
 END = b"0\r\n\r\n"
 DONE = b"data: [DONE]\n\n"
 
@@ -270,7 +277,7 @@ class ModelServer:
             if answer.reset:
                 writer.transport.abort()
             return answer.data.startswith(b"HTTP/1.1 200 OK\r\nContent-Type: application/json")
-        writer.write(HEAD)
+        writer.write(OPEN_HEAD)
         parts, finish = deltas(answer)
         for part in parts:
             if isinstance(part, dict):

@@ -56,7 +56,7 @@ def says(sidebar: Sidebar, words: str) -> None:
     """The panel that is shown answers, with these words: it is the one of that kernel."""
     sidebar.ready().fill("Who is it?")
     # a click, since JupyterLab takes the focus back to a cell some time after it has run
-    sidebar.root.locator(".lmc:visible").get_by_role("button", name="Send").click()
+    sidebar.root.locator(".lmc:visible").get_by_role("button", name="Send", exact=True).click()
     expect(sidebar.root.get_by_text(words, exact=True).locator("visible=true").last).to_be_visible()
 
 
