@@ -13,11 +13,12 @@ PIP := -m pip install -q --disable-pip-version-check
 WEIGHTS := qwen2.5-coder-0.5b
 LAB_ARGS ?=
 MINIMUMS_ARGS ?=
+WHEEL_ARGS ?=
 BENCH_ARGS ?=
 YES ?=
 # the front end: what is made of what, by which packages
 MADE := lmc_jupyter/labextension/package.json
-SOURCES := $(shell find js/src js/lab/schema js/lab/style -type f) $(wildcard js/*.* js/lab/*.json lmc_jupyter/content/frames.js*)
+SOURCES := $(shell find js/src js/lab/schema js/lab/style -type f) $(wildcard js/*.* js/lab/*.json lmc_jupyter/content/frames.js*) lmc_jupyter/__init__.py
 LINK := $(VENV)/share/jupyter/labextensions/lmc-jupyter
 UV := .cache/uv/bin/uv
 SERVERS := .cache/servers/node_modules/.done
@@ -27,7 +28,7 @@ ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test test-long test-minimums bench bench-model screenshots docs js lint clean weights
+.PHONY: help lab demo test test-long test-minimums test-wheel bench bench-model screenshots docs js lint package clean weights
 .NOTPARALLEL:
 
 help:
@@ -37,7 +38,9 @@ help:
 	@echo "make test-long    all tests, with nothing left to a sample"
 	@echo "make test-minimums  the oldest dependencies that are promised, on each Python here"
 	@echo "make js           the panel and the JupyterLab extension, built from js/; reload the page"
-	@echo "make lint         ruff, mypy, import-linter, TypeScript"
+	@echo "make test-wheel   the built wheel in an environment of its own: WHEEL_ARGS='--python 3.12 --oldest'"
+	@echo "make lint         ruff, mypy, import-linter, TypeScript, the workflows"
+	@echo "make package      the wheel and the sdist in dist/, checked"
 	@echo "make bench        the speed table, docs/speed.md"
 	@echo "make screenshots  the pictures of the README, taken anew"
 	@echo "make docs         draw the tables of commands and settings anew"
@@ -84,12 +87,32 @@ js: $(MADE)
 	mkdir -p $(dir $(LINK))
 	ln -s $(CURDIR)/lmc_jupyter/labextension $(LINK)
 
+# mypy reads the package as each of the three systems sees it
 lint: js/node_modules/.dev js/lab/node_modules/.types $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32
+	$(BIN)/mypy --platform darwin
 	$(BIN)/lint-imports
 	cd js && $(NPM) run --silent check
+	$(BIN)/zizmor --quiet --offline --pedantic .github
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+
+# built once; the same files are tried on every system, and published
+package: $(VENV)/.dev js
+	rm -rf dist
+	$(BIN)/python -m build --installer uv --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+
+test-wheel: $(VENV)/.dev $(UV)
+	ls dist/*.whl >/dev/null 2>&1 || $(MAKE) package
+	.ci/tools
+	$(BIN)/python .ci/systems.py --uv $(UV) --wheel 'dist/*.whl' $(WHEEL_ARGS)
 
 weights: $(VENV)/.lab
 	$(BIN)/python -m lmc_jupyter.models.weights $(WEIGHTS)

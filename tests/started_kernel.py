@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 import zmq
@@ -13,7 +14,12 @@ from ports import free_port
 
 
 class StartedKernel:
-    """The kernel of a Python, ready, with its manager and a client."""
+    """The kernel of a Python, ready, with its manager and a client.
+
+    Parameters
+    ----------
+    cwd : by default an empty folder of its own, since files of a folder are offered to the model
+    """
 
     def __init__(
         self,
@@ -30,7 +36,8 @@ class StartedKernel:
         if connection_file:
             self.manager.connection_file = str(connection_file)
         self.manager._kernel_spec = KernelSpec(argv=argv, display_name="t", language="python")
-        self.manager.start_kernel(env=env, cwd=cwd)
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self.manager.start_kernel(env=env, cwd=cwd or self._folder.name)
         self.client: BlockingKernelClient = self.manager.blocking_client()
         self.client.context.setsockopt(zmq.RCVHWM, 0)  # a test that reads late loses nothing
         self.client.start_channels()
@@ -45,3 +52,4 @@ class StartedKernel:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
         self.manager.cleanup_resources()
+        self._folder.cleanup()

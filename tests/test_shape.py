@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -76,10 +77,11 @@ def test_only_stream_joins_chunks() -> None:
 
 
 def loaded_after(code: str) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as empty:  # the AGENTS.md of a folder is read at the load
+        done = subprocess.run(
+            [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+            cwd=empty, capture_output=True, text=True, check=True,
+        )  # fmt: skip
     return set(done.stdout.split())
 
 
@@ -151,9 +153,12 @@ def test_a_lock_names_packages_and_no_registry(lock: str) -> None:
     assert "://registry" not in (ROOT / lock).read_text("utf-8")
 
 
-def test_the_extension_has_the_version_of_the_package() -> None:
+def test_the_version_stands_in_one_place() -> None:
+    built = json.loads((ROOT / "lmc_jupyter/labextension/package.json").read_text("utf-8"))
+    assert built["version"] == lmc_jupyter.__version__
     for name in ("js/package.json", "js/lab/package.json"):
-        assert json.loads((ROOT / name).read_text("utf-8"))["version"] == lmc_jupyter.__version__
+        assert "version" not in json.loads((ROOT / name).read_text("utf-8"))
+    assert '\nversion = "' not in (ROOT / "pyproject.toml").read_text("utf-8")
 
 
 # One of each ------------------------------------------------------------------------------------

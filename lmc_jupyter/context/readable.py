@@ -27,8 +27,7 @@ class Readable:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="lmc-"))
             weakref.finalize(self, _remove, self._folder, os.getpid())
-            if os.name == "posix":  # and when this process is killed
-                reaper.watch_directory(str(self._folder))
+            reaper.watch_directory(str(self._folder))  # and when this process is killed
         return self._folder
 
     @property

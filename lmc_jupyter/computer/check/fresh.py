@@ -182,8 +182,7 @@ async def _start_kernel(folder: Path, own: Path) -> AsyncKernelManager:
         )
     pid = getattr(manager.provisioner, "pid", None)
     if pid is not None:
-        if os.name == "posix":
-            reaper.watch(pid)  # also when this process is killed
+        reaper.watch(pid)  # also when this process is killed
         _say(kernel=pid)
     return manager
 

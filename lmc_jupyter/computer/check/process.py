@@ -7,7 +7,6 @@ have started. (A process that leaves its session is out of reach, as everywhere.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -30,7 +29,6 @@ main(*sys.argv[2:])
 """
 """Its working directory is empty: it imports nothing from the notebook's folder."""
 _PACKAGE = str(Path(__file__).parents[3])
-_POSIX = os.name == "posix"
 
 
 @dataclass(frozen=True)
@@ -112,8 +110,7 @@ def _start(path: Path, timeout: int | None, folder: str, log: Path) -> subproces
             start_new_session=True,  # the kernel's interrupt does not reach it: `check` ends it
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
-    if _POSIX:
-        reaper.watch(process.pid)
+    reaper.watch(process.pid)
     return process
 
 
@@ -124,22 +121,19 @@ def _end(process: subprocess.Popen[str], kernel: int | None) -> None:
     process.wait()
     if process.stdout is not None:
         process.stdout.close()
-    if _POSIX:
-        reaper.forget(process.pid)
+    reaper.forget(process.pid)
 
 
 @contextmanager
 def _folder() -> Iterator[str]:
     """A folder for the connection of the fresh kernel, which is removed whatever happens."""
     folder = tempfile.mkdtemp(prefix="lmc-check-")
-    if _POSIX:
-        reaper.watch_directory(folder)
+    reaper.watch_directory(folder)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        if _POSIX:
-            reaper.forget_directory(folder)
+        reaper.forget_directory(folder)
 
 
 def last_line(log: Path) -> str:

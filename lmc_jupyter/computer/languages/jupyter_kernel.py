@@ -19,6 +19,7 @@ import asyncio
 import codecs
 import os
 import shutil
+import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
@@ -110,8 +111,7 @@ class KernelProcess:
         self.name, self._transport = name, transport
         self.process = os.getpid()
         self._directory = tempfile.mkdtemp(prefix="lmc-kernel-")
-        if os.name == "posix":
-            reaper.watch_directory(self._directory)
+        reaper.watch_directory(self._directory)
         self._manager: Any = None
         self._client: Any = None
         self._leader: int | None = None
@@ -169,7 +169,7 @@ class KernelProcess:
                 if fd is not None:
                     os.close(fd)
         self._leader = getattr(manager.provisioner, "pid", None)  # a remote kernel has none
-        if self._leader is not None and os.name == "posix":
+        if self._leader is not None:
             reaper.watch(self._leader)
         self._client = client = manager.client()
         client.start_channels(hb=False)  # its process tells whether it is alive
@@ -284,15 +284,14 @@ class KernelProcess:
             if self._manager.has_kernel:
                 await self._manager.shutdown_kernel(now=True)
             self._manager.context.destroy(linger=0)
-        if self._leader is not None and os.name == "posix":
+        if self._leader is not None:
             reaper.forget(self._leader)
         for fd in self._pipes:
             asyncio.get_running_loop().remove_reader(fd)
             os.close(fd)
         self._pipes.clear()
         shutil.rmtree(self._directory, ignore_errors=True)
-        if os.name == "posix":
-            reaper.forget_directory(self._directory)
+        reaper.forget_directory(self._directory)
 
     def _kill(self) -> None:
         if self._leader is not None:
@@ -300,7 +299,7 @@ class KernelProcess:
 
     def _pipe(self, hear: Callable[[bytes], None]) -> int | None:
         """The kernel's end of a new pipe to the loop; None where the loop cannot read pipes."""
-        if os.name != "posix":
+        if sys.platform == "win32":
             return None
         ours, theirs = os.pipe()
         os.set_blocking(ours, False)

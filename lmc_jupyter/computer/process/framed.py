@@ -119,9 +119,9 @@ class FramedProgram:
         reaper.watch(self.leader)
         self._selector = selectors.DefaultSelector()
         for fd, what in ((self._out, "frames"), (self._console, "console"), (self._end, "end")):
-            os.set_blocking(fd, False)
+            _unblock(fd)
             self._selector.register(fd, selectors.EVENT_READ, what)
-        os.set_blocking(self._orders, False)
+        _unblock(self._orders)
         threading.Thread(target=self._await, args=(end_there,), daemon=True).start()
         self.order("token", 0, self._token)
 
@@ -308,6 +308,13 @@ class FramedProgram:
                 os.close(fd)
 
 
+def _unblock(pipe: int) -> None:
+    """Make reads and writes of this pipe return at once."""
+    if sys.platform == "win32":
+        raise ComputerError("This language needs pipes that do not block, and Windows has none.")
+    os.set_blocking(pipe, False)
+
+
 def _enlarge(pipe: int) -> None:
     """Enlarge the pipe's buffer, where the system can: its writer waits less."""
     if sys.platform == "linux":
@@ -464,7 +471,7 @@ class _FramedBlock(ForeignBlock):
         self._ask(signal.SIGTERM)
 
     def kill(self) -> None:
-        self._ask(signal.SIGKILL)
+        self._ask(getattr(signal, "SIGKILL", signal.SIGTERM))
 
     def abandon(self) -> None:
         if self._program is not None and self._number:

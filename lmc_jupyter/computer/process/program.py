@@ -15,6 +15,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from abc import abstractmethod
@@ -119,7 +120,7 @@ class ProgramLanguage(BlockLanguage):
                 self._jobs[leader] = now
             else:
                 del self._jobs[leader]
-                _forget(leader)
+                reaper.forget(leader)
 
 
 class _Programs(ForeignBlock):
@@ -151,8 +152,7 @@ class _Programs(ForeignBlock):
         directory: str | None = None
         try:
             directory = tempfile.mkdtemp(prefix="lmc-block-")
-            if _POSIX:
-                reaper.watch_directory(directory)
+            reaper.watch_directory(directory)
             for step in self._owner._steps(self._code, Path(directory)):
                 if self.stop_flag.is_set():
                     break
@@ -166,8 +166,7 @@ class _Programs(ForeignBlock):
         finally:
             if directory is not None:
                 shutil.rmtree(directory, ignore_errors=True)
-                if _POSIX:
-                    reaper.forget_directory(directory)
+                reaper.forget_directory(directory)
 
     def _one(self, step: Step, folder: bytes) -> int:
         """Run one program to its end; return its status. Its output is shown without `folder`."""
@@ -179,8 +178,7 @@ class _Programs(ForeignBlock):
         try:
             with _stdin(step.stdin) as stdin:
                 leader, wait = _start([program, *step.argv[1:]], step.directory, stdin, theirs)
-            if _POSIX:
-                reaper.watch(leader)
+            reaper.watch(leader)
             self._leader = leader
             status: list[int] = []
 
@@ -228,12 +226,7 @@ class _Programs(ForeignBlock):
         if jobs:
             self._jobs[leader] = jobs
         else:
-            _forget(leader)
-
-
-def _forget(leader: int) -> None:
-    if _POSIX:
-        reaper.forget(leader)
+            reaper.forget(leader)
 
 
 def _start(
@@ -241,7 +234,7 @@ def _start(
 ) -> tuple[int, Callable[[], int]]:
     """Start a program that leads a session of its own; (its id, a function that waits for its
     status)."""
-    if not _POSIX:
+    if sys.platform == "win32":
         process = subprocess.Popen(
             argv,
             stdin=stdin,
@@ -249,7 +242,7 @@ def _start(
             stderr=output,
             cwd=directory,
             env=_environment(),
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            creationflags=subprocess.CREATE_NEW_PROCESS_GROUP,
         )
         return process.pid, process.wait
     if directory is not None:
@@ -292,7 +285,7 @@ def _read_on(fd: int, data: bytes, hear: Callable[[str], None]) -> None:
 
 def _channel() -> tuple[int, int]:
     """(our end, the program's end) of a terminal, or of a pipe where there is no terminal."""
-    if not _POSIX:
+    if sys.platform == "win32":
         return os.pipe()
     import fcntl
     import struct

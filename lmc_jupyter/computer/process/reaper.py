@@ -3,6 +3,8 @@
 One rule: a small process of its own has one end of a pipe and a list of sessions; when the pipe
 closes, it ends all their processes, and then removes their directories. (Measured: without it,
 shells and their jobs live on after a restart of the kernel.)
+
+On Windows nothing is watched: it has no sessions, and `select` reads no pipes there.
 """
 
 from __future__ import annotations
@@ -117,6 +119,8 @@ def forget_directory(path: str) -> None:
 
 def _tell(line: str, begin: bool = False) -> None:
     global _reaper
+    if sys.platform == "win32":
+        return
     with _lock:
         if begin and (_reaper is None or not _reaper.is_ours()):
             _reaper = _Reaper()
