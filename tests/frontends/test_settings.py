@@ -196,13 +196,15 @@ def test_a_configuration_that_cannot_be_is_a_sentence_and_can_be_set_right(shell
     shell.extension_manager.unload_extension("lmc_jupyter")
 
 
-def test_a_config_file_of_ipython_sets_them(tmp_path):
+def test_a_config_file_of_ipython_sets_them_and_the_line_of_the_page_loads_the_extension(tmp_path):
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    (line,) = re.findall(r"^c\.InteractiveShellApp\..*$", page, re.M)
     (tmp_path / "profile_default").mkdir()
     (tmp_path / "profile_default" / "ipython_config.py").write_text(
         "c = get_config()\n"
         "c.LMC.model = 'openai/from-the-file'\n"
         "c.LMC.max_turns = 7\n"
-        "c.InteractiveShellApp.extensions = ['lmc_jupyter']\n"
+        f"{line}\n"
     )
     env = {**os.environ, "IPYTHONDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     env.pop("LMC_MODEL", None)
