@@ -445,12 +445,13 @@ def in_python(wire: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return process.messages
 
 
-def in_node(streams: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+def in_node(
+    streams: list[list[dict[str, Any]]], script: str = "process_chunk.js", *words: str
+) -> list[list[dict[str, Any]]]:
     node = shutil.which("node")
     assert node is not None, "node is needed here: `make test` installs it"
-    script = Path(__file__).with_name("process_chunk.js")
     done = subprocess.run(
-        [node, str(script)],
+        [node, str(Path(__file__).with_name(script)), *words],
         input="\n".join(json.dumps(stream) for stream in streams),
         capture_output=True,
         check=True,
@@ -493,6 +494,47 @@ def test_guides_javascript_in_node_agrees() -> None:
     for theirs, wire in zip(in_node(streams), streams, strict=True):
         assert comparable(theirs) == comparable(ours(wire))
         assert theirs == in_python(wire), "our port is faithful"
+
+
+@pytest.fixture(scope="module")
+def many_streams() -> list[list[dict[str, Any]]]:
+    """Every recorded stream cut between any two of its characters, and many of any messages."""
+    streams = [read_lines(f"{name}.jsonl") for name in stream_names()]
+    for chunks in list(streams):
+        pieces = [split for chunk in chunks for split in cut_at_each_character(chunk)]
+        streams.append(pieces)
+
+    @settings(max_examples=amount(200, 10_000), database=None, derandomize=True, deadline=None)
+    @given(st.data(), st.lists(whole_messages(), max_size=6))
+    def collect(data: Any, messages: list[Message]) -> None:
+        streams.append([chunk.to_dict() for chunk in delimit(data.draw(cut(messages)))])
+
+    collect()
+    return streams
+
+
+def cut_at_each_character(chunk: dict[str, Any]) -> list[dict[str, Any]]:
+    """The chunk in pieces of one character each; what has flags stays whole."""
+    text = chunk.get("content")
+    if not isinstance(text, str) or not text or chunk.get("start") or chunk.get("end"):
+        return [chunk]
+    if chunk["type"] in ("confirmation", "widget") or chunk.get("format") == "active_line":
+        return [chunk]
+    return [{**chunk, "content": character} for character in text]
+
+
+def test_the_panels_assembler_agrees_word_for_word(many_streams, record_property) -> None:
+    theirs = in_node(many_streams, "assemble_in_js.mjs")
+    differ = [n for n, wire in enumerate(many_streams) if theirs[n] != ours(wire)]
+    assert differ == []
+    record_property("figure", f"{len(many_streams):,} streams: 0 differ")
+
+
+def test_control_a_reader_that_joins_by_type_does_not_agree(many_streams, record_property) -> None:
+    theirs = in_node(many_streams, "assemble_in_js.mjs", "naive")
+    differ = sum(theirs[n] != ours(wire) for n, wire in enumerate(many_streams))
+    assert differ > len(many_streams) / 10
+    record_property("figure", f"{differ:,} of {len(many_streams):,} differ")
 
 
 @pytest.mark.parametrize(

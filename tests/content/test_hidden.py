@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import sys
 import unicodedata
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sampling import sample
 
 from lmc_jupyter.content import hidden as patterns
 from lmc_jupyter.content.hidden import count_hidden, split_hidden
@@ -170,3 +173,51 @@ def test_revealed_shows_every_character_once_in_order(code: str) -> None:
     assert all(count_hidden(text) == 0 for text, is_hidden in parts if is_hidden), (
         "a mark is visible"
     )
+
+
+# Code that people write ---------------------------------------------------------------------------
+
+
+def real_cells() -> list[str]:
+    """Functions and classes of installed packages, as somebody might paste them into a cell."""
+    cells = []
+    folders = [Path(json.__file__).parents[1], Path(pytest.__file__).parents[1]]
+    paths = [path for folder in folders for path in sorted(folder.glob("*/*.py"))]
+    for path in sample(paths, 400):
+        try:
+            text = path.read_text("utf-8")
+            tree = ast.parse(text)
+        except (UnicodeDecodeError, SyntaxError, ValueError):
+            continue  # test data, of another encoding or another Python
+        lines = text.splitlines(keepends=True)
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                cells.append("".join(lines[node.lineno - 1 : node.end_lineno]))
+    return cells
+
+
+def is_of_a_list(char: str) -> bool:
+    """Whether a character is hidden by Unicode's own lists, which know nothing of this package."""
+    return char not in " \n\t" and (
+        unicodedata.category(char) in HIDDEN_CATEGORIES or ord(char) in {*IGNORABLE, *BLANK}
+    )
+
+
+def test_real_code_is_not_marked_but_for_what_is_hidden(record_property) -> None:
+    cells = real_cells()
+    marked = [cell for cell in cells if count_hidden(cell)]
+    wrong = [cell for cell in marked if not any(map(is_of_a_list, cell))]
+    assert len(cells) > 500
+    assert len(wrong) <= len(cells) / 1_000, [cell[:200] for cell in wrong]
+    record_property(
+        "figure",
+        f"{len(cells):,} real cells: {len(marked)} marked, of which {len(wrong)} have none of "
+        "Unicode's hidden characters",
+    )
+
+
+def test_control_a_plain_rule_marks_more_real_code(record_property) -> None:
+    cells = real_cells()
+    marked = sum(not cell.isascii() for cell in cells)
+    assert marked > len(cells) / 1_000
+    record_property("figure", f"'not ASCII' marks {marked} of {len(cells):,}")

@@ -9,9 +9,11 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
+from sampling import amount
 from scripted import Machine, ScriptedModel, code, printed, said
 from watcher import Watcher
 
@@ -770,41 +772,77 @@ import sys
 sys.path.insert(0, {tests!r})
 from scripted import ScriptedModel, said
 from lmc_jupyter import Session
-session = Session(model=ScriptedModel(*[[said(str(n))] for n in range(60)]))
+from lmc_jupyter.conversation import disk
+if sys.argv[4:]:  # without the lock, and without a look whether somebody else has written
+    from types import SimpleNamespace
+    from lmc_jupyter.conversation.journal import Journal
+    disk.calls.lock = lambda path: SimpleNamespace(release=lambda: None)
+    Journal._size = property(
+        lambda self: disk.calls.status(self._descriptor).st_size, lambda self, size: None
+    )
+turns = int(sys.argv[3])
+session = Session(model=ScriptedModel(*[[said(str(n))] for n in range(turns * 5)]))
 session.conversation.open(sys.argv[1])
-for n in range(50):
+for n in range(turns):
     for _ in session.ask(f"{{sys.argv[2]}} {{n}}"):
         pass
 print(session.journal.id)
 """
+WRITERS = "abcd"
 
 
-def test_of_two_processes_that_write_at_once_one_has_the_file_and_the_other_a_copy(data):
+def write_at_once(turns: int, *words: str) -> list[str]:
+    """The conversation that each process has in the end, of those that opened the same one."""
     it = asked("First?")
     id_ = it.journal.id
     it.close()
     root = Path(lmc_jupyter.__file__).parents[1]
     script = WRITER.format(tests=str(root / "tests"))
     env = {**os.environ, "PYTHONPATH": str(root)}
-    both = [
+    processes = [
         subprocess.Popen(
-            [sys.executable, "-c", script, id_, name], stdout=subprocess.PIPE, text=True, env=env
+            [sys.executable, "-c", script, id_, name, str(turns), *words],
+            stdout=subprocess.PIPE, text=True, env=env,
         )
-        for name in ("a", "b")
-    ]
+        for name in WRITERS
+    ]  # fmt: skip
     ids = []
-    for process in both:
+    for process in processes:
         with process:
             ids.append(process.communicate()[0].strip())
         assert process.returncode == 0
-    conversations = Conversations()
-    for id_, name in zip(ids, ("a", "b"), strict=True):
-        found = conversations.read(id_)
-        assert found.losses == []
+    return ids
+
+
+def lost(ids: list[str], turns: int) -> int:
+    """How many questions are not where their process has put them."""
+    missing = 0
+    for id_, name in zip(ids, WRITERS, strict=True):
+        found = Conversations().read(id_)
         questions = [m.content for m in found.messages if m.role == "user"]
-        assert questions[-50:] == [f"{name} {n}" for n in range(50)]
-    everything = [m.content for id_ in set(ids) for m in conversations.read(id_).messages]
-    assert sum(text.startswith(("a ", "b ")) for text in everything) >= 100
+        wanted = [f"{name} {n}" for n in range(turns)]
+        missing += sum(a != b for a, b in zip_longest(questions[-turns:], wanted))
+        missing += len(found.losses)
+    return missing
+
+
+def test_of_processes_that_write_at_once_one_has_the_file_and_the_others_copies(
+    data, record_property
+):
+    turns = amount(15, 300)
+    ids = write_at_once(turns)
+    assert len(set(ids)) == len(ids)
+    assert lost(ids, turns) == 0
+    lines = sum(len(Conversations().path(id_).read_bytes().splitlines()) for id_ in ids)
+    record_property("figure", f"{len(ids)} processes, {lines:,} records: 0 lost, 0 torn, one owner")
+
+
+def test_control_without_the_lock_they_write_into_one_file(data, record_property):
+    turns = 15
+    ids = write_at_once(turns, "without the lock")
+    assert len(set(ids)) == 1
+    assert lost(ids, turns) > 0
+    record_property("figure", f"{lost(ids, turns)} of {len(ids) * turns} questions lost")
 
 
 @POSIX

@@ -201,10 +201,7 @@ def test_a_config_file_of_ipython_sets_them_and_the_line_of_the_page_loads_the_e
     (line,) = re.findall(r"^c\.InteractiveShellApp\..*$", page, re.M)
     (tmp_path / "profile_default").mkdir()
     (tmp_path / "profile_default" / "ipython_config.py").write_text(
-        "c = get_config()\n"
-        "c.LMC.model = 'openai/from-the-file'\n"
-        "c.LMC.max_turns = 7\n"
-        f"{line}\n"
+        f"c = get_config()\nc.LMC.model = 'openai/from-the-file'\nc.LMC.max_turns = 7\n{line}\n"
     )
     env = {**os.environ, "IPYTHONDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     env.pop("LMC_MODEL", None)
