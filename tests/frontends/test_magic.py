@@ -138,7 +138,7 @@ def test_the_public_names_are_there():
         lmc_jupyter.nothing  # noqa: B018
 
 
-def test_loading_imports_neither_a_model_nor_anywidget():
+def test_loading_imports_neither_a_model_nor_anywidget(tmp_path):
     told = (
         "import sys; from IPython.core.interactiveshell import InteractiveShell as S; "
         "S.instance().extension_manager.load_extension('lmc_jupyter'); "
@@ -147,7 +147,7 @@ def test_loading_imports_neither_a_model_nor_anywidget():
     )
     done = subprocess.run(
         [sys.executable, "-c", told],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.stdout.strip() == "[]", done.stdout + done.stderr

@@ -149,14 +149,14 @@ def test_paths_are_completed_behind_the_options(notebook, folder):  # noqa: F811
         assert wanted in found
 
 
-def test_loading_the_extension_imports_no_pillow():
+def test_loading_the_extension_imports_no_pillow(tmp_path):
     told = (
         "import sys; from IPython.core.interactiveshell import InteractiveShell as S; "
         "S.instance().extension_manager.load_extension('lmc_jupyter'); print('PIL' in sys.modules)"
     )
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        [sys.executable, "-c", told], env={**os.environ, "PYTHONPATH": path},
+        [sys.executable, "-c", told], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path},
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.stdout.strip() == "False", done.stdout + done.stderr

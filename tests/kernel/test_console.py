@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pexpect
@@ -17,7 +18,7 @@ PROGRAM = "\n".join(f"line_{n} = {n}" for n in range(1, 8))
 @pytest.fixture
 def console(frontend: Any) -> Iterator[pexpect.spawn]:
     frontend.run(
-        "import sys; sys.path.insert(0, 'tests')\n"
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
         "%load_ext lmc_jupyter\n"
         "from lmc_jupyter import current_session\n"
         "from lmc_jupyter.frontends.cell import asking\n"
