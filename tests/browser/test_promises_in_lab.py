@@ -1,0 +1,200 @@
+"""Promises that only a real JupyterLab can show: what a saved notebook holds, what reloads, a noisy
+cell and a tab that stands still lose."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+
+import pytest
+from panel_page import SETUP, press, show
+from playwright.sync_api import expect
+from sampling import SEED, amount
+
+pytestmark = [pytest.mark.browser, pytest.mark.long]
+
+# What a saved notebook holds ----------------------------------------------------------------------
+
+SAVES_STATE = "@jupyter-widgets/jupyterlab-manager:plugin"
+CANARIES = ("canary-question", "canary-code", "canary-output", "canary-answer")
+TALK = """
+script([said('Let me see.'), code("print('canary-' + 'output')  # canary-code", end=True)],
+       [said('canary-answer')], [said('canary-answer again')])
+"""
+PLANTED = """
+import ipywidgets
+planted = ipywidgets.HTML("canary-planted")
+planted
+"""
+
+
+def save(page) -> None:
+    """Save what is in front, as a person does."""
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+
+
+@pytest.fixture
+def state_is_saved(lab):
+    """JupyterLab's *Save Widget State Automatically*."""
+    lab.api("PUT", f"settings/{SAVES_STATE}", {"raw": '{"saveState": true}'}, base="lab/api")
+    yield
+    lab.api("PUT", f"settings/{SAVES_STATE}", {"raw": "{}"}, base="lab/api")
+
+
+def state_after_a_talk(pages, lab, own_page, name: str, *cells: str) -> str:
+    """What a notebook holds of widgets, after a talk in a cell and in the panel."""
+    name = lab.write(name, f"{SETUP}{TALK}", "%%lmc\ncanary-question", *cells)
+    notebook = pages.visit(own_page, lab, name)
+    panel = show(own_page, notebook)
+    for at in range(len(cells) + 2):
+        notebook.run(at)
+        if at == 1:
+            press(notebook.cell(1).locator("[data-proposal]"), "Run")
+        notebook.wait_done(at)
+    panel.ask("canary-question again")
+    expect(panel.record("message", "assistant").last).to_have_text("canary-answer again")
+    panel.state("done")
+    save(own_page)
+    saved = json.loads((lab.root / name).read_text("utf-8"))
+    assert "canary-answer" in json.dumps(saved["cells"]), "the answer itself stands in its cell"
+    return json.dumps(saved["metadata"].get("widgets", {}))
+
+
+def test_no_state_of_widgets_holds_the_talk(pages, lab, own_page, state_is_saved, record_property):
+    state = state_after_a_talk(pages, lab, own_page, "state.ipynb", PLANTED)
+    assert "canary-planted" in state, "control: what a widget holds is saved, and found"
+    found = [canary for canary in CANARIES if canary in state]
+    assert found == []
+    record_property("figure", f"{len(found)} of {len(CANARIES)} words of the talk in {len(state):,}"
+                    " characters of saved widgets; a planted one is found")  # fmt: skip
+
+
+# Reloads ------------------------------------------------------------------------------------------
+
+TALKING = """
+class Talking:
+    'Counts to 400, a number at a time.'
+    def respond(self, messages):
+        for number in range(400):
+            time.sleep(0.02)
+            yield said(f'{number} ')
+choose(Talking())
+"""
+
+
+def shown(panel) -> list[dict[str, str]]:
+    """The records as they are drawn, in a conversation that is over."""
+    panel.state("done")
+    return panel.shown()
+
+
+def test_reloads_at_any_moment_and_a_second_tab_show_what_one_that_was_never_reloaded_shows(
+    pages, lab, record_property
+):
+    """The reloads of a few answers are at random moments of them."""
+    moments = random.Random(SEED)
+    page, second_page = pages.page(), pages.page()
+    panel = pages.open(page, "reloads.ipynb")
+    panel.do(TALKING)
+    still = show(second_page, pages.visit(second_page, lab, "reloads.ipynb"))
+    reloads, in_answers = amount(6, 20), 0
+    while reloads:
+        panel.ask("Count.")
+        expect(still.panel).not_to_have_attribute("data-state", "done")
+        for _ in range(min(reloads, 3)):
+            page.wait_for_timeout(moments.uniform(0, 1_000))  # a moment is what is tried here
+            in_answers += still.panel.get_attribute("data-state") == "writing"
+            page.reload()
+            panel = show(page, panel.notebook)
+            reloads -= 1
+        assert shown(panel) == shown(still)
+        texts = [one["text"].split() for one in panel.shown() if one["role"] == "assistant"]
+        assert texts == [[str(n) for n in range(400)]] * len(texts)
+    pages.end(page, second_page)
+    record_property(
+        "figure", f"{amount(6, 20)} reloads, {in_answers} in mid-answer: 0 records differ"
+    )
+
+
+# A noisy cell, and a tab that stands still --------------------------------------------------------
+
+NOISE = """
+import sys, time
+for _ in range(300):  # 6 MB a second
+    sys.stdout.write("".join("noise " * 166 + "\\n" for _ in range(60)))
+    sys.stdout.flush()
+    time.sleep(0.01)
+"""
+
+
+def test_beside_a_noisy_cell_no_record_is_missing(pages, lab, record_property):
+    """Jupyter's server drops most of what the panel is sent meanwhile, so that it asks again."""
+    page = pages.page()
+    panel = pages.open(page, "noisy.ipynb")
+    panel.do(TALKING.replace("400", "1_500"))
+    panel.ask("Count.")
+    answer = panel.record("message", "assistant").last
+    expect(answer).to_contain_text("20 ")
+    at = panel.run(NOISE)
+    panel.notebook.wait_done(at)
+    begun = time.monotonic()
+    panel.do("assert current_session().wait(60)")
+    panel.state("done")
+    late = time.monotonic() - begun
+    words = answer.inner_text().split()
+    assert words == [str(n) for n in range(1_500)]
+    assert [one["type"] for one in panel.shown()] == [m["type"] for m in panel.messages()]
+    pages.end(page)
+    record_property(
+        "figure",
+        f"1,500 pieces beside 20 s of 6 MB a second: 0 missing, all there {late:.1f} s after",
+    )
+
+
+STREAMING = """
+class Streaming:
+    'Two hundred pieces a second, until the test ends it.'
+    enough = threading.Event()
+    def respond(self, messages):
+        number = 0
+        while not self.enough.wait(0.005):
+            number += 1
+            yield said(f'{number} ')
+streaming = choose(Streaming())
+import psutil
+"""
+RSS = "psutil.Process().memory_info().rss"
+STILL_SECONDS = 60
+
+
+def test_a_tab_that_stands_still_costs_the_kernel_little_and_catches_up(
+    pages, lab, own_page, record_property
+):
+    panel = pages.open(own_page, "still.ipynb")
+    second_page = pages.page()
+    watching = show(second_page, pages.visit(second_page, lab, "still.ipynb"))
+    panel.do(STREAMING)
+    panel.ask("Go.")
+    expect(panel.record("message", "assistant").last).to_contain_text("200 ")
+    before = watching.value(RSS)
+    client = own_page.context.new_cdp_session(own_page)
+    client.send("Page.enable")
+    client.send("Page.setWebLifecycleState", {"state": "frozen"})
+    second_page.wait_for_timeout(STILL_SECONDS * 1_000)
+    grown = (watching.value(RSS) - before) / 1_000_000
+    client.send("Page.setWebLifecycleState", {"state": "active"})
+    watching.do("streaming.enough.set()")
+    watching.state("done")
+    panel.state("done")
+    # of what is far out of sight there is no layout, and no `innerText`
+    words = (panel.record("message", "assistant").last.text_content() or "").split()
+    assert words == [str(n + 1) for n in range(len(words))]
+    assert len(words) > STILL_SECONDS * 50
+    assert grown < 16
+    pages.end(second_page)
+    record_property(
+        "figure",
+        f"{STILL_SECONDS} s still, {len(words):,} pieces: {grown:.1f} MB more in the kernel, "
+        "0 pieces missing",
+    )
