@@ -28,7 +28,7 @@ ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test test-long test-minimums test-wheel bench bench-model screenshots docs js lint package clean weights
+.PHONY: help lab demo test test-long test-minimums test-wheel bench bench-model screenshots docs trust js lint package clean weights
 .NOTPARALLEL:
 
 help:
@@ -44,6 +44,7 @@ help:
 	@echo "make bench        the speed table, docs/speed.md"
 	@echo "make screenshots  the pictures of the README, taken anew"
 	@echo "make docs         draw the tables of commands and settings anew"
+	@echo "make trust        docs/trust.md, from the reports of the last make test-long"
 	@echo "make bench-model  what the embedded model can do"
 	@echo "make clean        take away whatever make made"
 
@@ -77,6 +78,10 @@ screenshots: $(VENV)/.dev js weights
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/draw_tables.py
+
+# of the last test-long
+trust: $(VENV)/.dev
+	$(BIN)/python docs/draw_trust.py
 
 bench-model: $(VENV)/.dev weights
 	$(BIN)/python benchmarks/bench_model.py

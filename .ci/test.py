@@ -15,6 +15,7 @@ as one that failed.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -173,6 +174,14 @@ def run(parts: list[Callable[[], Part]]) -> Counts:
     return total
 
 
+def commit() -> str:
+    """The commit that is tried, with a + where files differ from it; "" outside of a clone."""
+    git = ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"]
+    if not (ROOT / ".git").exists():
+        return ""
+    return subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def main() -> int:
     """0 when every test of every part has passed."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -190,6 +199,8 @@ def main() -> int:
     LOGS.mkdir(parents=True, exist_ok=True)
     for left in LOGS.glob("*.*"):
         left.unlink()
+    about = {"long": long, "seed": seed, "commit": commit()}
+    (LOGS / "run.json").write_text(json.dumps(about), "utf-8")  # for `make trust`
     python = Path(sys.executable)
     more = ["--hypothesis-seed", seed] if long else []
     parts = []

@@ -1,0 +1,54 @@
+"""Each promise of docs/promises.toml names tests that are there, and no row is left out."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+if sys.version_info < (3, 11):
+    pytest.skip("there is no tomllib before Python 3.11", allow_module_level=True)
+import tomllib
+
+ROOT = Path(__file__).parents[1]
+PROMISES: list[dict[str, Any]] = tomllib.loads(
+    (ROOT / "docs" / "promises.toml").read_text("utf-8")
+)["promise"]
+IDS = [*(f"S{n}" for n in range(1, 24)), *(f"R{n}" for n in range(1, 23))]
+
+
+def is_there(name: str) -> bool:
+    """Whether a file, a folder of tests, or a test of a file is there."""
+    path, _, test = name.partition("::")
+    if not (ROOT / path).exists():
+        return False
+    if not test:
+        return True
+    text = (ROOT / path).read_text("utf-8")
+    if path.endswith(".py"):
+        return any(
+            isinstance(node, ast.FunctionDef) and node.name == test
+            for node in ast.walk(ast.parse(text))
+        )
+    return test in re.sub(r"\$\{[^}]*\}", "100,000", text)
+
+
+def test_every_figure_that_was_set_has_its_row_in_order():
+    assert [each["id"] for each in PROMISES] == IDS
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=IDS)
+def test_a_row_names_tests_that_are_there_or_says_what_is_missing(promise):
+    missing = [name for name in [*promise["tests"], *promise["controls"]] if not is_there(name)]
+    assert missing == []
+    assert promise["tests"] or promise["short"]
+
+
+def test_control_a_test_that_is_not_there_is_missed():
+    assert not is_there("tests/test_gate.py::test_nothing_of_the_kind")
+    assert not is_there("tests/test_nothing.py")
+    assert is_there("tests/test_gate.py::test_replay_is_refused")
