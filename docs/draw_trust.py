@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import tomllib
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -22,8 +23,8 @@ GROUPS = {"S": "Security", "R": "Reliability"}
 HEAD = """# What we promise, and what showed it
 
 `make trust` writes this page from the reports of `make test-long`; no figure is written by hand. \
-{count} tests ran on {date}, at commit `{commit}`, with the seed {seed} (`LMC_TEST_SEED={seed}` draws \
-the same samples again), on {system}.
+{count} tests ran on {date}, at commit `{commit}`, on {system}, with the seed {seed} \
+(`LMC_TEST_SEED={seed}` draws the same samples again).
 
 - **holds**: every test of the row passed. What of its bar the tests do not reach is said there.
 - **does not hold**: a test failed, or a figure falls short of its bar.
@@ -115,7 +116,7 @@ def row(promise: dict[str, Any], every: list[Case]) -> str:
             text[0].upper() + text[1:] for text in [*short, promise.get("short", "")] if text
         ),
     ]
-    return f"| {' | '.join(cell.replace('|', '\\|') for cell in cells)} |"
+    return " | ".join(["", *(cell.replace("|", r"\|") for cell in cells), ""]).strip()
 
 
 def files(names: list[str]) -> list[str]:
