@@ -28,7 +28,7 @@ ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test test-long test-minimums test-wheel bench bench-model screenshots docs trust js lint package clean weights
+.PHONY: help lab demo test test-long test-minimums test-wheel bench bench-model screenshots docs trust site js lint package clean weights
 .NOTPARALLEL:
 
 help:
@@ -44,6 +44,7 @@ help:
 	@echo "make bench        the speed table, docs/speed.md"
 	@echo "make screenshots  the pictures of the README, taken anew"
 	@echo "make docs         draw the tables of commands and settings anew"
+	@echo "make site         the documentation as a site, in .cache/site/html"
 	@echo "make trust        docs/trust.md, from the reports of the last make test-long"
 	@echo "make bench-model  what the embedded model can do"
 	@echo "make clean        take away whatever make made"
@@ -79,6 +80,11 @@ screenshots: $(VENV)/.dev js weights
 docs: $(VENV)/.dev
 	$(BIN)/python docs/draw_tables.py
 
+# the documentation with the notebooks as they run, in .cache/site/html
+site: $(VENV)/.dev js
+	.ci/tools
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/site/make.py
+
 # of the last test-long
 trust: $(VENV)/.dev
 	$(BIN)/python docs/draw_trust.py
@@ -106,6 +112,7 @@ lint: js/node_modules/.dev js/lab/node_modules/.types $(VENV)/.dev
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/check-jsonschema --builtin-schema vendor.readthedocs .readthedocs.yaml
 
 # built once; the same files are tried on every system, and published
 package: $(VENV)/.dev js
