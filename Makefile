@@ -28,7 +28,7 @@ ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test test-long test-minimums test-wheel bench bench-model screenshots docs trust site js lint package clean weights
+.PHONY: help lab demo test test-long test-minimums test-wheel bench bench-model screenshots docs trust mutation site js lint package clean weights
 .NOTPARALLEL:
 
 help:
@@ -45,6 +45,7 @@ help:
 	@echo "make screenshots  the pictures of the README, taken anew"
 	@echo "make docs         draw the tables of commands and settings anew"
 	@echo "make site         the documentation as a site, in .cache/site/html"
+	@echo "make mutation     whether each small change of the core's code fails a test"
 	@echo "make trust        docs/trust.md, from the reports of the last make test-long"
 	@echo "make bench-model  what the embedded model can do"
 	@echo "make clean        take away whatever make made"
@@ -84,6 +85,10 @@ docs: $(VENV)/.dev
 site: $(VENV)/.dev js
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/site/make.py
+
+# after test-long, and before trust
+mutation: $(VENV)/.dev js
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/mutation.py
 
 # of the last test-long
 trust: $(VENV)/.dev

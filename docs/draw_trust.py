@@ -97,10 +97,32 @@ def state(names: list[str], every: list[Case]) -> tuple[str, list[Case]]:
     return ("holds" if good else "does not hold"), ran
 
 
+def mutation() -> tuple[str, list[str], list[str]]:
+    """The verdict, the figures, and what falls short, of the last `make mutation`."""
+    report = REPORTS / "mutation.json"
+    if not report.exists():
+        return "not run", [], []
+    about = json.loads(report.read_text("utf-8"))
+    figures, short = [], []
+    for name, ends in about["ends"].items():
+        total, covered = sum(ends.values()), about["covered"][name]
+        caught = ends.get("killed", 0) + ends.get("timeout", 0)
+        figures.append(
+            f"{name}: {caught} of {total} changes fail a test ({caught / total:.0%}), "
+            f"{covered:.0f} % of its branches are taken"
+        )
+        if caught < 0.9 * total or covered < 98:
+            short.append(name)
+    return ("does not hold" if short else "holds"), figures, short
+
+
 def row(promise: dict[str, Any], every: list[Case]) -> str:
     verdict, ran = state(promise["tests"], every)
     figures = list(dict.fromkeys(text for case in ran for text in case.figures))
     short = [text for case in ran for text in case.short]
+    if promise["id"] == "R21":
+        verdict, figures, missed = mutation()
+        short = [f"{', '.join(missed)} is below the bar"] if missed else []
     passed = sum(case.passed for case in ran)
     counted = f"{passed:,} of {len(ran):,} tests passed" if ran else ""
     cells = [

@@ -37,7 +37,7 @@ class Runs(NamedTuple):
 
 @pytest.fixture(scope="module")
 def runs() -> Runs:
-    touching, honest = sample(TOUCHING, 40), sample(HONEST, 30)
+    touching, honest = sample(TOUCHING, 24), sample(HONEST, 16)
     seen = list(run_blocks([*touching, *honest]))
     count = len(touching)
     return Runs(
