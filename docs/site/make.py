@@ -21,6 +21,8 @@ PAGES = [
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "PRIVACY.md", "AGENTS.md",
     "CODE_OF_CONDUCT.md",
 ]  # fmt: skip
+INDEX = "index.md"
+"""The page of a folder."""
 LINK = re.compile(r"(?<!!)\[([^][]*)\]\(([^()\s#]*)(#[^()\s]*)?\)")
 OUTSIDE = re.compile(
     rb"""(?:<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\ssrc
@@ -42,7 +44,7 @@ def copy_sources() -> None:
         shutil.copy(path, SOURCE / path.parent.relative_to(ROOT))
     shutil.copytree(RAN, SOURCE / "notebooks")
     shutil.copytree(ROOT / "notebooks" / "pictures", SOURCE / "notebooks" / "pictures")
-    shutil.copy(HERE / "notebooks.md", SOURCE / "notebooks" / "index.md")
+    shutil.copy(HERE / "notebooks.md", SOURCE / "notebooks" / INDEX)
     for path in HERE.glob("*.md"):
         if path.name != "notebooks.md":
             shutil.copy(path, SOURCE)
@@ -56,9 +58,9 @@ def _fit(path: Path, link: re.Match[str]) -> str:
     here, there = path.parent / target, ROOT / path.parent.relative_to(SOURCE) / target
     if "://" in target or not target or here.is_file() or not there.exists():
         return link[0]  # what is nowhere is an error of the build
-    return (
-        f"[{text}]({target.rstrip('/')}/index.md{part})" if (here / "index.md").is_file() else text
-    )
+    if not (here / INDEX).is_file():
+        return text
+    return f"[{text}]({target.rstrip('/')}/{INDEX}{part})"
 
 
 def build() -> None:
