@@ -122,7 +122,7 @@ lint: js/node_modules/.dev js/lab/node_modules/.types $(VENV)/.dev
 # built once; the same files are tried on every system, and published
 package: $(VENV)/.dev js
 	rm -rf dist
-	$(BIN)/python -m build --installer uv --outdir dist .
+	$(BIN)/python -m build --outdir dist .
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/check-wheel-contents dist/*.whl
 
