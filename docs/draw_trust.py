@@ -26,7 +26,7 @@ HEAD = """# What we promise, and what showed it
 {count} tests ran on {date}, at commit `{commit}`, on {system}, with the seed {seed} \
 (`LMC_TEST_SEED={seed}` draws the same samples again).
 
-- **holds**: every test of the row passed. What of its bar the tests do not reach is said there.
+- **holds**: every test of the row passed. *Not reached* says what of its bar the tests do not try.
 - **does not hold**: a test failed, or a figure falls short of its bar.
 - **control**: the same harness where the defence is switched off. It must fail, and each did, but \
 where the row says otherwise. {controls} of {rows} rows have one.
@@ -124,21 +124,24 @@ def row(promise: dict[str, Any], every: list[Case]) -> str:
         verdict, figures, missed = mutation()
         short = [f"{', '.join(missed)} is below the bar"] if missed else []
     passed = sum(case.passed for case in ran)
-    counted = f"{passed:,} of {len(ran):,} tests passed" if ran else ""
+    counted = [f"{passed:,} of {len(ran):,} tests passed"] if ran else []
+    missed = [sentence(text) for text in [*short, promise.get("short", "")] if text]
+    named = " ".join(f"`{each}`" for each in dict.fromkeys(files(promise["tests"])))
     cells = [
         promise["id"],
         promise["title"],
-        promise["bar"],
         f"**{verdict}**",
-        "; ".join(filter(None, [*figures, counted])),
+        " ".join(map(sentence, [*figures, *counted])),
+        f"{sentence(promise['bar'])}{' *Not reached:* ' if missed else ''}{' '.join(missed)}",
         control(promise["controls"], every),
-        " ".join(f"`{each}`" for each in dict.fromkeys(files(promise["tests"]))) or "none",
-        max((case.date for case in ran), default=""),
-        ". ".join(
-            text[0].upper() + text[1:] for text in [*short, promise.get("short", "")] if text
-        ),
+        f"{named} {max((case.date for case in ran), default='')}".strip() or "none",
     ]
     return " | ".join(["", *(cell.replace("|", r"\|") for cell in cells), ""]).strip()
+
+
+def sentence(text: str) -> str:
+    """It begins as a sentence does, and ends so."""
+    return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 
 def files(names: list[str]) -> list[str]:
@@ -171,10 +174,10 @@ def page() -> str:
         rows=len(promises),
     )
     lines = [head]
-    columns = "| | promise | bar | | figure | control | tests | date | not reached |"
+    columns = "| | promise | | figure | bar | control | tests, and their day |"
     for letter, title in GROUPS.items():
         rows = [row(each, every) for each in promises if each["id"].startswith(letter)]
-        lines += [f"## {title}\n", columns, "|---" * 9 + "|", *rows, ""]
+        lines += [f"## {title}\n", columns, "|---" * 7 + "|", *rows, ""]
     return "\n".join(lines)
 
 
