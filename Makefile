@@ -28,7 +28,7 @@ ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test test-long test-minimums test-wheel bench bench-model screenshots docs trust mutation site js lint package clean weights
+.PHONY: help lab demo test test-long test-promises test-minimums test-wheel bench bench-model screenshots docs trust mutation site js lint package clean weights
 .NOTPARALLEL:
 
 help:
@@ -36,6 +36,7 @@ help:
 	@echo "make demo         the same conversation in this terminal (YES=1 lets all code run)"
 	@echo "make test         the tests that every change waits for"
 	@echo "make test-long    all tests, with nothing left to a sample"
+	@echo "make test-promises  of these, the tests that docs/promises.toml names"
 	@echo "make test-minimums  the oldest dependencies that are promised, on each Python here"
 	@echo "make js           the panel and the JupyterLab extension, built from js/; reload the page"
 	@echo "make test-wheel   the built wheel in an environment of its own: WHEEL_ARGS='--python 3.12 --oldest'"
@@ -63,6 +64,11 @@ test: js/node_modules/.dev $(VENV)/.dev js
 test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(AI)/.done $(TOGETHER)/.done $(KERNELS) $(SERVERS) js weights
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD) --long
+
+# of test-long the tests that docs/promises.toml names
+test-promises: js/node_modules/.dev $(VENV)/.dev js weights
+	.ci/tools
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --promises
 
 # the oldest versions that pyproject.toml promises
 test-minimums: js/node_modules/.dev $(VENV)/.dev $(SERVERS) $(UV) js weights

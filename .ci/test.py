@@ -161,6 +161,19 @@ def files(*marks: str) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in found]
 
 
+def promised() -> list[str]:
+    """The Python test files that docs/promises.toml names."""
+    import tomllib  # of Python 3.11
+
+    promises = tomllib.loads((ROOT / "docs" / "promises.toml").read_text("utf-8"))["promise"]
+    named = {name for each in promises for name in [*each["tests"], *each["controls"]]}
+    paths = {ROOT / name.partition("::")[0] for name in named}
+    found = {
+        file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else [path])
+    }
+    return sorted(str(file.relative_to(ROOT)) for file in found if file.suffix == ".py")
+
+
 def run(parts: list[Callable[[], Part]]) -> Counts:
     """What these reported, one after another: beside each other they would wait for two cores."""
     total = Counts()
@@ -187,7 +200,10 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--old", type=Path, help="environment with ipykernel 6.29, for --long")
     options.add_argument("--long", action="store_true", help="try everything, and no samples")
-    old, long = (given := options.parse_args()).old, given.long
+    options.add_argument(
+        "--promises", action="store_true", help="only the files that docs/promises.toml names"
+    )
+    old, long = (given := options.parse_args()).old, given.long or given.promises
     os.environ["LMC_TEST_LONG"] = "1" if long else ""
     os.environ.setdefault("LMC_TEST_SEED", str(random.randrange(1_000_000)) if long else "0")
     seed = os.environ["LMC_TEST_SEED"]
@@ -199,7 +215,7 @@ def main() -> int:
     LOGS.mkdir(parents=True, exist_ok=True)
     for left in LOGS.glob("*.*"):
         left.unlink()
-    about = {"long": long, "seed": seed, "commit": commit()}
+    about = {"long": long, "whole": not given.promises, "seed": seed, "commit": commit()}
     (LOGS / "run.json").write_text(json.dumps(about), "utf-8")  # for `make trust`
     python = Path(sys.executable)
     more = ["--hypothesis-seed", seed] if long else []
@@ -207,8 +223,10 @@ def main() -> int:
     for name, marks in PARTS.items():
         wanted = marks if long else f"{marks} and not long"
         found = files(*FILES[name]) if name in FILES else []
+        if given.promises:
+            found = [each for each in promised() if name == "core" or each in found]
         parts.append(partial(Part.pytest, name, python, "-m", wanted, *more, *found))
-    if long:
+    if given.long:
         assert old is not None, "a long run needs --old"
         other = old / "bin" / "python"
         parts.append(partial(Part.pytest, "ipykernel6", other, *INSIDES, *more, kernel="6.29"))

@@ -22,7 +22,7 @@ PAGE = DOCS / "trust.md"
 GROUPS = {"S": "Security", "R": "Reliability"}
 HEAD = """# What we promise, and what showed it
 
-`make trust` writes this page from the reports of `make test-long`; no figure is written by hand. \
+`make trust` writes this page from the reports of `{target}`; no figure is written by hand. \
 {count} tests ran on {date}, at commit `{commit}`, on {system}, with the seed {seed} \
 (`LMC_TEST_SEED={seed}` draws the same samples again).
 
@@ -169,6 +169,7 @@ def page() -> str:
         date=max(case.date for case in every if case.date),
         commit=about["commit"] or "unknown",
         seed=about["seed"],
+        target="make test-long" if about["whole"] else "make test-promises",
         system=f"{sys.platform} with Python {sys.version_info[0]}.{sys.version_info[1]}",
         controls=sum(bool(each["controls"]) for each in promises),
         rows=len(promises),

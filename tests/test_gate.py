@@ -557,3 +557,142 @@ def test_a_mistyped_language_is_refused_not_taken_for_one_that_forbids_nothing(w
 @pytest.mark.parametrize("word", ["cobol", "rscript", "ruby", "sql", "ts", "julia", "page", "*"])
 def test_a_language_that_may_come_later_can_be_denied_now(word: str) -> None:
     assert word in Policy(deny={word}).deny
+
+
+# What is told, and what code may do while it runs -------------------------------------------------
+
+
+def test_identifiers_are_sixteen_bytes_that_nobody_guesses() -> None:
+    gate = Gate()
+    proposal = propose(gate)
+    for word in (gate.session, proposal.id, gate.grant(proposal).id):
+        assert len(bytes.fromhex(word)) == 16
+    assert len({Gate().session for _ in range(100)}) == 100
+
+
+def test_a_remark_stands_where_nothing_else_is_said_and_code_is_asked_for() -> None:
+    gate = Gate()
+    assert gate.propose(1, 1, "python", "1", remark="It is long.").reason == "It is long."
+    assert gate.propose(1, 1, "python", "1").reason == ""
+    assert gate.propose(1, 1, "python", "1", asks="", remark="").reason == ""
+    allowing = Gate(Policy(allow=frozenset({"python"})))
+    asked = allowing.propose(1, 1, "python", "1", asks="It came from a file.", remark="It is long.")
+    assert (asked.verdict, asked.reason) == ("ask", "It came from a file.")
+    allowed = allowing.propose(1, 1, "python", "1", remark="It is long.")
+    assert (allowed.verdict, allowed.reason) == ("allow", "your policy lets it run unasked")
+
+
+def test_what_code_will_do_is_not_asked_of_code_that_is_denied() -> None:
+    looked: list[str] = []
+
+    def effects(language: str, code: str) -> Collection[Effect]:
+        looked.append(code)
+        return ()
+
+    gate = Gate(Policy(deny=frozenset({"shell"})), effects=effects)
+    gate.propose(1, 1, "shell", "ls")
+    assert looked == []
+    gate.propose(1, 1, "python", "1")
+    assert looked == ["1"]
+
+
+def test_what_it_does_that_cannot_be_told_has_no_name() -> None:
+    def effects(language: str, code: str) -> Collection[Effect]:
+        raise ValueError("no")
+
+    (effect,) = Gate(effects=effects).effects("python", "1")
+    assert (effect.kind, effect.name) == ("unknown", "")
+    assert "ValueError" in repr(effect)
+
+
+def test_an_edit_keeps_its_place_and_its_languages() -> None:
+    gate = Gate(uses=lambda language, code: (language, "shell") if "!" in code else (language,))
+    proposal = gate.propose(3, 2, "python", "1")
+    assert proposal.uses == {"python"}
+    edit = gate.proposal_of(gate.grant(proposal, "!ls"))
+    assert (edit.turn, edit.block, edit.edited) == (3, 2, True)
+    assert edit.uses == {"python", "shell"}
+    assert len(edit.digest) == 64
+
+
+def test_a_computer_that_knows_of_grants_gets_the_run_as_one() -> None:
+    class Knowing(EchoComputer):
+        def granted(self, language: str, code: str) -> Generator[Chunk, None, None]:
+            self.ran.append(("granted", code))
+            yield Chunk("computer", "console", "output", "ok")
+
+    gate, computer = Gate(), Knowing()
+    run(gate, gate.grant(propose(gate, "6 * 7")), computer)
+    assert computer.ran == [("granted", "6 * 7")]
+
+
+class Nested:
+    """A computer whose code runs more code, past the gate."""
+
+    def __init__(self, gate: Gate, language: str, code: str) -> None:
+        self.gate, self.more, self.ran = gate, (language, code), False
+
+    def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
+        self.gate.guard.check_run(*self.more)
+        self.ran = True
+        yield Chunk("computer", "console", "output", "ok")
+
+
+def uses_shell(language: str, code: str) -> Collection[str]:
+    return (language, "shell") if code.startswith("!") else (language,)
+
+
+@pytest.mark.parametrize(
+    ("allow", "deny", "code", "more", "runs"),
+    [
+        ({"python"}, set(), "run(...)", ("python", "1"), True),
+        ({"python"}, set(), "run(...)", ("py", "1"), True),
+        ({"python"}, set(), "run(...)", ("r", "1"), False),
+        ({"python"}, set(), "run(...)", ("python", "!ls"), False),
+        ({"python", "shell"}, set(), "run(...)", ("bash", "ls"), True),
+        (set(), set(), "run(...)", ("r", "1"), True),
+        (set(), {"r"}, "run(...)", ("R", "1"), False),
+        (set(), {"shell"}, "run(...)", ("python", "!ls"), False),
+    ],
+)
+def test_code_that_runs_more_code_meets_the_same_policy(allow, deny, code, more, runs) -> None:
+    """Code that the person saw may run more; code that runs unasked, what is let run unasked."""
+    gate = Gate(Policy(frozenset(allow), frozenset(deny)), uses=uses_shell)
+    grant = gate.grant(propose(gate, code))
+    computer = Nested(gate, *more)
+    if runs:
+        run(gate, grant, computer)
+    else:
+        with pytest.raises(GateError, match=r"shell|\br\b"):
+            run(gate, grant, computer)
+    assert computer.ran == runs
+
+
+def test_code_that_runs_unasked_may_use_what_it_was_seen_to_use() -> None:
+    gate = Gate(Policy(frozenset({"python"})), uses=lambda *_: ("python", "shell"))
+    proposal = propose(gate)
+    assert proposal.verdict == "ask"
+    run(gate, gate.grant(proposal), Nested(gate, "shell", "ls"))
+
+
+def test_a_cell_of_the_persons_own_is_asked_for_by_no_guard() -> None:
+    gate = Gate(Policy(deny=frozenset({"shell"})), uses=uses_shell)
+    gate.guard.check_run("shell", "ls")
+    gate.guard.check({"shell"})
+    run(gate, gate.grant(propose(gate)), EchoComputer())
+    gate.guard.check_run("shell", "ls")
+
+
+def test_why_code_does_not_run_is_a_whole_sentence() -> None:
+    gate = Gate(Policy(deny=frozenset({"shell", "r"})), uses=lambda *_: ("python", "shell", "r"))
+    assert propose(gate).reason == "your policy forbids r and shell"
+    gate = Gate()
+    first = propose(gate)
+    propose(gate, "2")
+    with pytest.raises(GateError, match=r"^this code no longer waits for an answer: ask again$"):
+        gate.grant(first)
+    grant = gate.grant(gate.pending or first)
+    gate.policy = Policy(deny=frozenset({"r"}))
+    assert refused(gate, grant).startswith("the policy was changed since this code was shown")
+    gate.withdraw()
+    assert refused(gate, grant).startswith("this code has no approval: the approval was used")

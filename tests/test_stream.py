@@ -549,3 +549,22 @@ def test_the_end_of_a_text_that_may_begin_a_delimiter(text, at):
 def test_a_short_beginning_does_not_count_where_more_is_asked_for():
     assert partial_suffix("a <th", ("<think>",), 4) == 5
     assert partial_suffix("a <thi", ("<think>",), 4) == 2
+
+
+def test_an_active_line_without_a_message_is_known_and_no_message():
+    assembler = Assembler()
+    assert assembler.feed(Chunk("computer", "console", "active_line", 3)) is None
+    assert assembler.active_line == 3
+    assert assembler.flush() is None
+
+
+def test_a_message_within_another_is_refused_with_what_to_do():
+    assembler = Assembler()
+    assembler.feed(Chunk("assistant", "code", "python", start=True))
+    with pytest.raises(ProtocolError, match=r"end that first$"):
+        assembler.feed(Chunk("assistant", "message", content="x"))
+
+
+def test_the_first_place_where_a_delimiter_may_begin_counts():
+    assert partial_suffix("a <<", ("<<<",)) == 2
+    assert partial_suffix("$$$", ("$$$$",)) == 0
