@@ -28,7 +28,7 @@ ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test test-long test-promises test-minimums test-wheel bench bench-model screenshots docs trust mutation site js lint package clean weights
+.PHONY: help lab demo test test-long test-promises test-minimums test-wheel bench bench-model bench-humaneval screenshots docs trust mutation site js lint package clean weights
 .NOTPARALLEL:
 
 help:
@@ -48,6 +48,7 @@ help:
 	@echo "make site         the documentation as a site, in .cache/site/html"
 	@echo "make mutation     whether each small change of the core's code fails a test"
 	@echo "make trust        docs/trust.md, from the reports of the last make test-long"
+	@echo "make bench-humaneval  what it solves of HumanEval, in three rows"
 	@echo "make bench-model  what the embedded model can do"
 	@echo "make clean        take away whatever make made"
 
@@ -102,6 +103,10 @@ trust: $(VENV)/.dev
 
 bench-model: $(VENV)/.dev weights
 	$(BIN)/python benchmarks/bench_model.py
+
+# BENCH_MODEL names any model of LiteLLM; --data a folder, where there is no network
+bench-humaneval: $(VENV)/.dev weights
+	$(BIN)/python benchmarks/humaneval.py $(BENCH_ARGS)
 
 # the running JupyterLab takes the extension from here, not from pip's copy of it
 js: $(MADE)
