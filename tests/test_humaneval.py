@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-import humaneval  # noqa: E402 - it is no package
+import humaneval
 
 PROBLEM = {
     "task_id": "Own/1",
