@@ -31,10 +31,13 @@ FRAMES = ["x = 'a{}b'", "# a{}b", "a{}b = 1", "{}", "a{}", "{}b", "'1{}'", "'#{}
 
 
 @pytest.mark.parametrize("category", sorted(HIDDEN_CATEGORIES))
-def test_every_code_point_of_an_invisible_category_is_hidden(category: str) -> None:
+def test_every_code_point_of_an_invisible_category_is_hidden(
+    category: str, record_property
+) -> None:
     points = [c for c in EVERY if unicodedata.category(c) == category and c not in " \n\t"]
     assert points
     assert count_hidden("".join(points)) == len(points)
+    record_property("figure", f"{len(points):,} code points of category {category}")
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -173,6 +176,13 @@ def test_revealed_shows_every_character_once_in_order(code: str) -> None:
     assert all(count_hidden(text) == 0 for text, is_hidden in parts if is_hidden), (
         "a mark is visible"
     )
+
+
+def test_control_pythons_own_rule_lets_some_through(record_property) -> None:
+    through = [chr(point) for point in [*IGNORABLE, *BLANK] if chr(point).isprintable()]
+    assert len(through) > 5
+    assert count_hidden("".join(through)) == len(through)
+    record_property("figure", f"`str.isprintable` lets {len(through)} of them through")
 
 
 # Code that people write ---------------------------------------------------------------------------

@@ -36,6 +36,12 @@ def test_no_escape_and_no_control_is_left(text: str, shown: str) -> None:
     assert plain(text) == shown
 
 
+def test_control_the_texts_have_what_is_taken_away(record_property) -> None:
+    obeyed = [text for text, _ in SHOWN if re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)]
+    assert len(obeyed) == len(SHOWN)
+    record_property("figure", f"{len(obeyed)} of {len(SHOWN)} texts, as they came, are obeyed")
+
+
 @given(st.text(st.sampled_from("\x1b\x9b\x9d\x90\x9c\x07\r\n\\[]P;0mA ")))
 def test_whatever_it_is_given(text: str) -> None:
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", plain(text))

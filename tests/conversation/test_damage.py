@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -76,6 +77,18 @@ def test_a_file_that_was_cut_at_any_byte_holds_what_came_before(talk):
             writer.close()
             assert folded.messages == after[good]
             assert talk.stat().st_size == good
+
+
+def test_control_a_reader_of_json_lines_fails_where_the_file_was_cut(talk, record_property):
+    data = talk.read_bytes()
+    sizes, failed = range(0, len(data), 7), 0
+    for size in sizes:
+        try:
+            list(map(json.loads, data[:size].decode("utf-8").splitlines()))
+        except ValueError:
+            failed += 1
+    assert failed > len(sizes) / 2
+    record_property("figure", f"reading the lines as JSON fails for {failed} of {len(sizes)} cuts")
 
 
 def test_a_byte_that_was_changed_takes_nothing_of_what_stands_before_it(talk):

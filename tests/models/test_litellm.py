@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import signal
 import socket
@@ -12,6 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from pathlib import Path
@@ -468,6 +470,38 @@ def test_a_reply_that_is_not_whole_is_an_error_and_is_not_asked_for_again(
     assert not [each for each in pieces if each.type == "code" and each.end]
     assert len(model_server.requests) == 1
     assert len(str(caught.value)) > 30
+
+
+ALONE = """
+import json, sys
+import litellm
+taken = []
+for base in sys.argv[1:]:
+    try:
+        pieces = list(litellm.completion(model="openai/m", api_base=base, api_key="k", stream=True,
+                                         messages=[{"role": "user", "content": "Go."}]))
+        taken.append(pieces[-1].choices[0].finish_reason)
+    except Exception as error:
+        taken.append(type(error).__name__)
+print(json.dumps(taken))
+"""
+
+
+def test_control_litellm_alone_takes_one_of_them_for_whole(record_property) -> None:
+    """Its `finish_reason` is "stop" for what is not whole, such as code whose block stays open."""
+    servers = [ModelServer() for _ in BROKEN]
+    with ExitStack() as stack:
+        for server, fault in zip(servers, BROKEN.values(), strict=True):
+            stack.enter_context(server).turns = [fault]
+        done = subprocess.run(
+            [sys.executable, "-c", ALONE, *(server.base for server in servers)],
+            env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    taken = json.loads(done.stdout.splitlines()[-1])
+    stops = sum(each == "stop" for each in taken)
+    assert stops, dict(zip(BROKEN, taken, strict=True))
+    record_property("figure", f"LiteLLM alone calls {stops} of {len(BROKEN)} broken replies whole")
 
 
 @pytest.mark.parametrize("fault", BROKEN.values(), ids=BROKEN)
