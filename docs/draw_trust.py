@@ -118,6 +118,9 @@ def mutation() -> tuple[str, list[str], list[str]]:
 
 def row(promise: dict[str, Any], every: list[Case]) -> str:
     verdict, ran = state(promise["tests"], every)
+    apart = [name for name in promise["controls"] if name not in promise["tests"]]
+    controls = {(case.file, case.name) for name in apart for case in of(name, every)}
+    ran = [case for case in ran if (case.file, case.name) not in controls]
     figures = list(dict.fromkeys(text for case in ran for text in case.figures))
     short = [text for case in ran for text in case.short]
     if promise["id"] == "R21":
