@@ -43,7 +43,12 @@ NOT_COPIED = shutil.ignore_patterns(
 def run(*command: str) -> str:
     """What a command says; the copy is its working directory."""
     done = subprocess.run(
-        command, cwd=COPY, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=False
+        command,
+        cwd=COPY,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     return done.stdout
 
@@ -52,13 +57,15 @@ def mutants() -> dict[str, Counter[str]]:
     """How many changes of each module had which end."""
     with (COPY / "pyproject.toml").open("a", encoding="utf-8") as config:
         config.write(CONFIG)
-    run(str(BIN / "mutmut"), "run", "--max-children", str(os.cpu_count() or 2))
+    tried = run(str(BIN / "mutmut"), "run", "--max-children", str(os.cpu_count() or 2))
     ends: dict[str, Counter[str]] = {name: Counter() for name in MODULES}
     for line in run(str(BIN / "mutmut"), "results", "--all", "true").splitlines():
         if found := re.match(r"\s*lmc_jupyter\.(\w+)\.\S+: (.+)", line):
             ends[found[1]][found[2].strip()] += 1
             if found[2].strip() not in ("killed", "timeout"):
                 sys.stdout.write(f"{line.strip()}\n")
+    if not sum(ends.values(), Counter()).keys() - {"not checked"}:
+        sys.exit(f"mutmut has tried nothing, and says last:\n{tried[-2000:]}")
     return ends
 
 
@@ -75,8 +82,6 @@ def main() -> None:
     shutil.rmtree(COPY, ignore_errors=True)
     shutil.copytree(ROOT, COPY, ignore=NOT_COPIED)
     covered, ends = branches(), mutants()
-    if not any(ends.values()):
-        sys.exit("mutmut has tried nothing: see what it says in .cache/mutation")
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.write_text(json.dumps({"ends": ends, "covered": covered}), "utf-8")
     for name in MODULES:
