@@ -39,7 +39,7 @@ def found(process: subprocess.Popen) -> dict:
 
 
 @pytest.mark.timeout(amount(600, 3600))
-def test_kills_in_the_middle_of_a_turn_lose_nothing_that_was_shown():
+def test_kills_in_the_middle_of_a_turn_lose_nothing_that_was_shown(record_property):
     """Two thousand in a long run: most of what can go wrong shows in the first hundred."""
     each = amount(75, 1000)
     with begun("killing.py", each, SEED) as first, begun("killing.py", each, SEED + 1) as second:
@@ -49,11 +49,15 @@ def test_kills_in_the_middle_of_a_turn_lose_nothing_that_was_shown():
     assert sum(result["kills"] for result in results) == 2 * each
     assert sum(result["in_turn"] for result in results) > each
     assert sum(result["said"] for result in results) > 10 * each
+    kills, said = (sum(result[name] for result in results) for name in ("kills", "said"))
+    record_property("figure", f"{kills:,} kills, {said:,} pieces shown before them: 0 lost")
 
 
-def test_a_writer_that_keeps_lines_to_itself_does_lose_them():
+def test_a_writer_that_keeps_lines_to_itself_does_lose_them(record_property):
     with begun("killing.py", 30, 3, "lazy") as process:
-        assert found(process)["lost"] > 0
+        lost = found(process)["lost"]
+    assert lost > 0
+    record_property("figure", f"{lost} lost in 30 kills")
 
 
 @pytest.mark.parametrize("step", STEPS)
