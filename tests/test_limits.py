@@ -12,7 +12,16 @@ from scripted import EchoComputer, ScriptedModel, assert_stream, code, drive, qu
 from lmc_jupyter.agent import respond
 from lmc_jupyter.errors import ModelError, ProtocolError
 from lmc_jupyter.gate import Decision, Gate
-from lmc_jupyter.limits import MAX_BUFFER, Atomic, Limits, Policy, tokens
+from lmc_jupyter.limits import (
+    MAX_BUFFER,
+    MAX_MARK,
+    Atomic,
+    Limits,
+    Policy,
+    is_mark,
+    quantity,
+    tokens,
+)
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.stream import Assembler, delimit
 
@@ -230,3 +239,15 @@ def test_a_formula_that_was_cut_off_is_in_the_history() -> None:
     answering.close()
     assert messages[-1].content == "So $$x"
     assert Chunk("assistant", "message", content="$$x") in chunks
+
+
+def test_a_mark_may_be_as_long_as_the_bound_and_no_longer():
+    assert is_mark("x" * MAX_MARK)
+    assert not is_mark("x" * (MAX_MARK + 1))
+    assert not is_mark("")
+
+
+def test_a_number_of_things_is_a_phrase():
+    assert [quantity(n, "block") for n in (0, 1, 2, 1_000)] == [
+        "no block", "1 block", "2 blocks", "1,000 blocks",
+    ]  # fmt: skip
