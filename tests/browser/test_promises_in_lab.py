@@ -138,8 +138,8 @@ def test_beside_a_noisy_cell_no_record_is_missing(pages, lab, record_property):
     expect(answer).to_contain_text("20 ")
     at = panel.run(NOISE)
     panel.notebook.wait_done(at)
-    begun = time.monotonic()
     panel.do("assert current_session().wait(60)")
+    begun = time.monotonic()
     panel.state("done")
     late = time.monotonic() - begun
     words = answer.inner_text().split()
