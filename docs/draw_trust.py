@@ -126,6 +126,7 @@ def row(promise: dict[str, Any], every: list[Case]) -> str:
     if promise["id"] == "R21":
         verdict, figures, missed = mutation()
         short = [f"{', '.join(missed)} is below the bar"] if missed else []
+    short += [f"`{case.name}` failed" for case in ran if not case.passed]
     passed = sum(case.passed for case in ran)
     counted = [f"{passed:,} of {len(ran):,} tests passed"] if ran else []
     missed = [sentence(text) for text in [*short, promise.get("short", "")] if text]
