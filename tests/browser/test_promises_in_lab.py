@@ -11,6 +11,7 @@ import pytest
 from panel_page import SETUP, press, show
 from playwright.sync_api import expect
 from sampling import SEED, amount
+from test_panel_turns import COUNTING
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -150,21 +151,11 @@ def test_beside_a_noisy_cell_no_record_is_missing(pages, lab, record_property):
         "figure",
         f"1,500 pieces while a cell prints 18 MB: 0 missing, all drawn {late:.1f} s after both",
     )
+    if late > 2:
+        record_property("falls short", "the bar is 2 s")
 
 
-STREAMING = """
-class Streaming:
-    'Two hundred pieces a second, until the test ends it.'
-    enough = threading.Event()
-    def respond(self, messages):
-        number = 0
-        while not self.enough.wait(0.005):
-            number += 1
-            yield said(f'{number} ')
-streaming = choose(Streaming())
-import psutil
-"""
-RSS = "psutil.Process().memory_info().rss"
+RSS = "__import__('psutil').Process().memory_info().rss"
 STILL_SECONDS = 60
 
 
@@ -174,7 +165,7 @@ def test_a_tab_that_stands_still_costs_the_kernel_little_and_catches_up(
     panel = pages.open(own_page, "still.ipynb")
     second_page = pages.page()
     watching = show(second_page, pages.visit(second_page, lab, "still.ipynb"))
-    panel.do(STREAMING)
+    panel.do(COUNTING)  # two hundred pieces a second
     panel.ask("Go.")
     expect(panel.record("message", "assistant").last).to_contain_text("200 ")
     before = watching.value(RSS)
@@ -184,12 +175,12 @@ def test_a_tab_that_stands_still_costs_the_kernel_little_and_catches_up(
     second_page.wait_for_timeout(STILL_SECONDS * 1_000)
     grown = (watching.value(RSS) - before) / 1_000_000
     client.send("Page.setWebLifecycleState", {"state": "active"})
-    watching.do("streaming.enough.set()")
+    watching.do("counting.enough.set()")
     watching.state("done")
     panel.state("done")
     # of what is far out of sight there is no layout, and no `innerText`
     words = (panel.record("message", "assistant").last.text_content() or "").split()
-    assert words == [str(n + 1) for n in range(len(words))]
+    assert words == [*map(str, range(1, len(words))), "over."]
     assert len(words) > STILL_SECONDS * 50
     assert grown < 16
     pages.end(second_page)
