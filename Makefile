@@ -7,6 +7,8 @@ OLD := .venv-ipykernel6
 # servers that other people's extensions change; their kernels are of VENV
 AI := .venv-jupyter-ai
 TOGETHER := .venv-collaboration
+# what DSEval's validators were written for
+DSEVAL := .venv-dseval
 KERNELS := $(patsubst %,.cache/ipykernel-%/.done,7.1 7.3 7.4)
 BIN := $(VENV)/bin
 PIP := -m pip install -q --disable-pip-version-check
@@ -28,7 +30,7 @@ ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test test-long test-promises test-minimums test-wheel bench bench-model bench-humaneval screenshots docs trust mutation site js lint package clean weights
+.PHONY: help lab demo test test-long test-promises test-minimums test-wheel bench bench-model bench-humaneval bench-dseval screenshots docs trust mutation site js lint package clean weights
 .NOTPARALLEL:
 
 help:
@@ -49,6 +51,7 @@ help:
 	@echo "make mutation     whether each small change of the core's code fails a test"
 	@echo "make trust        docs/trust.md, from the reports of the last make test-long"
 	@echo "make bench-humaneval  what it solves of HumanEval, in three rows"
+	@echo "make bench-dseval     what it solves of DSEval, in three rows"
 	@echo "make bench-model  what the embedded model can do"
 	@echo "make clean        take away whatever make made"
 
@@ -108,6 +111,10 @@ bench-model: $(VENV)/.dev weights
 bench-humaneval: $(VENV)/.dev weights
 	$(BIN)/python benchmarks/humaneval.py $(BENCH_ARGS)
 
+# as bench-humaneval
+bench-dseval: $(VENV)/.dev $(DSEVAL)/.done weights
+	$(BIN)/python benchmarks/bench_dseval.py --python $(DSEVAL)/bin/python $(BENCH_ARGS)
+
 # the running JupyterLab takes the extension from here, not from pip's copy of it
 js: $(MADE)
 	rm -rf $(LINK)
@@ -146,12 +153,12 @@ weights: $(VENV)/.lab
 	$(BIN)/python -m lmc_jupyter.models.weights $(WEIGHTS)
 
 clean:
-	rm -rf $(VENV) $(OLD) $(AI) $(TOGETHER) .venv-minimums .cache build dist .pytest_cache .mypy_cache .ruff_cache \
+	rm -rf $(VENV) $(OLD) $(AI) $(TOGETHER) $(DSEVAL) .venv-minimums .cache build dist .pytest_cache .mypy_cache .ruff_cache \
 		.import_linter_cache .hypothesis js/node_modules js/lab/node_modules js/lab/lib \
 		lmc_jupyter/static lmc_jupyter/labextension
 	find lmc_jupyter tests benchmarks notebooks -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV)/pyvenv.cfg $(OLD)/pyvenv.cfg $(AI)/pyvenv.cfg $(TOGETHER)/pyvenv.cfg:
+$(VENV)/pyvenv.cfg $(OLD)/pyvenv.cfg $(AI)/pyvenv.cfg $(TOGETHER)/pyvenv.cfg $(DSEVAL)/pyvenv.cfg:
 	.ci/venv $(@D)
 
 $(VENV)/.node: | $(VENV)/pyvenv.cfg
@@ -202,6 +209,11 @@ $(AI)/.done: $(AI)/pyvenv.cfg
 
 $(TOGETHER)/.done: $(TOGETHER)/pyvenv.cfg
 	$(TOGETHER)/bin/python $(PIP) "jupyter-collaboration==5.*" jupyterlab anywidget
+	touch $@
+
+# NumPy 1.26 is there for Python up to 3.12
+$(DSEVAL)/.done: $(DSEVAL)/pyvenv.cfg
+	$(DSEVAL)/bin/python $(PIP) "numpy<2" "pandas==2.2.*" scipy pyyaml requests psutil typing-extensions
 	touch $@
 
 # it resolves to the oldest versions, which pip does not

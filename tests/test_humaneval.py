@@ -11,6 +11,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 import humaneval
+import rows
 
 PROBLEM = {
     "task_id": "Own/1",
@@ -41,9 +42,9 @@ def test_code_without_end_is_not_waited_for(monkeypatch):
 
 
 def test_the_first_block_of_a_reply_counts():
-    assert humaneval.block("Here:\n```python\na = 1\n```\nor\n```\nb\n```") == "a = 1\n"
-    assert humaneval.block("```py\na = 1") == "a = 1"
-    assert humaneval.block("a = 1") == "a = 1"
+    assert rows.block("Here:\n```python\na = 1\n```\nor\n```\nb\n```") == "a = 1\n"
+    assert rows.block("```py\na = 1") == "a = 1"
+    assert rows.block("a = 1") == "a = 1"
 
 
 def test_another_file_is_refused(tmp_path):
