@@ -76,8 +76,11 @@ def test_only_stream_joins_chunks() -> None:
     assert places(PLACES["add to contents by hand"]) == set()
 
 
-def loaded_after(code: str) -> set[str]:
-    with tempfile.TemporaryDirectory() as empty:  # the AGENTS.md of a folder is read at the load
+def loaded_after(code: str, instructions: str = "") -> set[str]:
+    """Names of modules, and the words that were printed, in a folder with or without AGENTS.md."""
+    with tempfile.TemporaryDirectory() as empty:
+        if instructions:
+            Path(empty, "AGENTS.md").write_text(instructions)
         done = subprocess.run(
             [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
             cwd=empty, capture_output=True, text=True, check=True,
@@ -116,6 +119,16 @@ def test_loading_registers_and_the_rest_comes_with_the_first_use(tmp_path, monke
     assert len(ours) <= 24, sorted(ours)  # a ceiling: it may only fall
     used = f"{LOAD}InteractiveShell.instance().run_line_magic('lmc', '')"
     assert "lmc_jupyter.session" in loaded_after(used) - {*ours}
+
+
+def test_instructions_in_the_folder_are_offered_without_a_session(tmp_path, monkeypatch) -> None:
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.delenv("LMC_MODEL", raising=False)
+    loaded = loaded_after(LOAD, "Use polars.")
+    assert {"AGENTS.md", "instructions"} <= loaded
+    ours = [name for name in loaded if name.startswith("lmc_jupyter")]
+    assert len(ours) <= 35, sorted(ours)  # a ceiling: it may only fall
 
 
 def test_the_protocol_core_imports_nothing_outside_the_standard_library() -> None:

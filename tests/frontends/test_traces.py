@@ -10,7 +10,7 @@ import pytest
 from lmc_jupyter.conversation.of_kernel import OfKernel
 from lmc_jupyter.frontends.config import saved_model
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.frontends.config.traces import has_traces
+from lmc_jupyter.frontends.config.traces import has_instructions, has_traces
 
 NOTEBOOK = "/there/it is.ipynb"
 
@@ -33,10 +33,19 @@ def test_a_new_notebook_in_an_empty_folder_has_none(folder: Path) -> None:
     assert not has_traces(LMC(), None, "", None)
 
 
-@pytest.mark.parametrize("name", ["lmc.yaml", "mcp.json", ".mcp.json", "AGENTS.md", "../AGENTS.md"])
+@pytest.mark.parametrize("name", ["lmc.yaml", "mcp.json", ".mcp.json"])
 def test_a_file_of_the_folder_is_one(folder: Path, name: str) -> None:
     (folder / name).write_text("")
     assert has_traces(LMC(), folder, NOTEBOOK, None)
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "../AGENTS.md"])
+def test_instructions_are_none_and_may_be_near(folder: Path, name: str) -> None:
+    assert not has_instructions(folder)
+    (folder / name).write_text("")
+    assert has_instructions(folder)
+    assert not has_traces(LMC(), folder, NOTEBOOK, None)
+    assert not has_instructions(None)
 
 
 @pytest.mark.parametrize("notebook", [NOTEBOOK, ""])

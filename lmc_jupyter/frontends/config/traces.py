@@ -1,5 +1,6 @@
 """Whether something of before counts in a kernel: a file of its folder, a chosen model, a setting
-of the session, a conversation. Where nothing does, loading the extension imports next to nothing.
+of the session, a conversation. Where nothing does, loading the extension imports next to nothing;
+instructions that are near are offered, and what reads them is all that is imported for it.
 
 One rule: it looks whether files are there, and reads none. The names of these files stand here.
 """
@@ -49,9 +50,22 @@ def has_traces(
         files.append(conversation_file(connection_file))
     if folder is not None:
         files += [folder / name for name in TOOLS]
-        files += [each / INSTRUCTIONS for each in (folder, *folder.parents)]
     try:
-        return any(file.exists() for file in [*files, Path.cwd() / IN_FOLDER])
+        files.append(Path.cwd() / IN_FOLDER)
+    except OSError:  # a working directory that is gone
+        return True
+    return _is_any_there(files)
+
+
+def has_instructions(folder: Path | None) -> bool:
+    """Whether instructions may be near; `place.find` looks which of them are this folder's."""
+    near = (folder, *folder.parents) if folder is not None else ()
+    return _is_any_there([each / INSTRUCTIONS for each in near])
+
+
+def _is_any_there(files: list[Path]) -> bool:
+    try:
+        return any(file.exists() for file in files)
     except OSError:  # a folder that is gone, or that may not be read: what reads it says so
         return True
 

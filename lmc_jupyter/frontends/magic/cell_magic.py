@@ -6,7 +6,6 @@ One rule: it knows the shell by the magics that have made it, and draws in the c
 from __future__ import annotations
 
 import difflib
-import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -19,16 +18,15 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 from lmc_jupyter.agent import Reply
-from lmc_jupyter.content import terminal
 from lmc_jupyter.context.cells import CellChoice, read_choice
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.cell.live_display import LiveDisplay
 from lmc_jupyter.frontends.config import first_cells, profiles, saved_model
-from lmc_jupyter.frontends.config.place import Place
 from lmc_jupyter.frontends.config.settings import LMC, OF_MODEL
 from lmc_jupyter.frontends.config.tool_files import ToolFiles
 from lmc_jupyter.frontends.magic.commands import Commands, WrongCommand, asking, model
 from lmc_jupyter.frontends.magic.completion import Completion
+from lmc_jupyter.frontends.magic.magics import say
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.session import Session
@@ -54,7 +52,7 @@ class CellMagic:
         self.session.conversation.pick_up()  # after a restart; `notice` says what was unreadable
         self.session.prompt.cells = magics.cells.recent
         self._document = magics.document
-        self.place = Place(folder)
+        self.place = magics.place
         self.session.prompt.folder_instructions = self.place.text
         self.tool_files = ToolFiles(
             folder, lambda values: self.session.computer.put(values, hide=True)
@@ -294,16 +292,3 @@ def _attachments(named: list[tuple[str, str]], real_paths: list[Path]) -> list[M
 def _progress(text: str) -> None:
     sys.stdout.write(f"\r{text:<79}")
     sys.stdout.flush()
-
-
-_COMMAND = re.compile(r"`([^`\n]+)`")
-
-
-def say(text: str) -> None:
-    """Print a text, which may have names and words of any file.
-
-    Backticks around a command are for views that draw it; a line that quotes a file stays.
-    """
-    lines = terminal.plain(text).split("\n")
-    shown = [each if each.startswith("│") else _COMMAND.sub(r"\1", each) for each in lines]
-    sys.stdout.write("\n".join(shown) + "\n")

@@ -11,6 +11,7 @@ chosen model, a setting of the session, the conversation of a kernel that was re
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from traitlets import TraitError
 
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.frontends.config.traces import has_traces
+from lmc_jupyter.frontends.config.traces import has_instructions, has_traces
 from lmc_jupyter.kernel.cells import CellRecorder
 from lmc_jupyter.kernel.control import Sender, listen
 from lmc_jupyter.kernel.document import Document
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
     from lmc_jupyter.frontends.magic.commands import Commands
     from lmc_jupyter.session import Session
 
-__all__ = ["LMCMagics"]
+__all__ = ["LMCMagics", "say"]
+
+_COMMAND = re.compile(r"`([^`\n]+)`")
 
 
 @magics_class
@@ -69,12 +72,15 @@ class LMCMagics(Magics):
         self._lines = LineReading(shell, self._complete)
         self._making = threading.RLock()
         self._magic: CellMagic | None = None
+        self._place: Place | None = None
         self._door: Door | None = None
         self._shut_door: Callable[[], None] = lambda: None
         try:
             notebook, connection = notebook_path(shell), connection_file(kernel_of(shell))
             if has_traces(self.settings, self._folder, notebook, connection):
                 self._begin(notebook)
+            elif has_instructions(self._folder):
+                self._offer_instructions()
         except BaseException:  # such as a mistyped language: it can be set right, and loaded then
             self._close_parts()
             self._configurables.remove(self.settings)
@@ -88,6 +94,10 @@ class LMCMagics(Magics):
 
         remarks = sources.begin(self.settings, notebook)  # before the session is made of them
         self.remarks = self.magic.begin(remarks)
+
+    def _offer_instructions(self) -> None:
+        if offer := self.place.offer_once():
+            say(offer)
 
     @property
     def magic(self) -> CellMagic:
@@ -111,8 +121,13 @@ class LMCMagics(Magics):
 
     @property
     def place(self) -> Place:
-        """The instructions of the notebook's folder."""
-        return self.magic.place
+        """The instructions of the notebook's folder; reading them needs no session."""
+        with self._making:
+            if self._place is None:
+                from lmc_jupyter.frontends.config.place import Place
+
+                self._place = Place(self._folder)
+            return self._place
 
     @property
     def tool_files(self) -> ToolFiles:
@@ -238,6 +253,18 @@ class LMCMagics(Magics):
         self.document.close()
         self.settings.unobserve_all()
         LMC.clear_instance()
+
+
+def say(text: str) -> None:
+    """Print a text, which may have names and words of any file.
+
+    Backticks around a command are for views that draw it; a line that quotes a file stays.
+    """
+    from lmc_jupyter.content import terminal
+
+    lines = terminal.plain(text).split("\n")
+    shown = [each if each.startswith("│") else _COMMAND.sub(r"\1", each) for each in lines]
+    sys.stdout.write("\n".join(shown) + "\n")
 
 
 def _name_of(model: str | None) -> str:
