@@ -147,15 +147,18 @@ def _source(message: Message) -> str:
     return f"{_PAGE}{_ESCAPES.sub(_escape, page)}{_PAGE_END}"
 
 
-_ESCAPES = re.compile(r'\\|"(?="|\Z)|[^\n\x20-\x7e]')
+_ESCAPES = re.compile(r'\\|"(?="|\Z)|>(?=>>)|[^\n\x20-\x7e]')
 """What is escaped between the quotation marks of a page: of several `"`, or of one at the end, none
-stands beside another, so that no text ends the literal."""
+stands beside another, so that no text ends the literal; nor is there a `>>>`, which IPython takes
+for a prompt at the beginning of a line, and leaves out (seen in 9.18)."""
 
 
 def _escape(match: re.Match[str]) -> str:
     char = match[0]
     if char in '\\"':
         return f"\\{char}"
+    if char == ">":
+        return "\\x3e"
     return char if char.isprintable() else char.encode("unicode_escape").decode()
 
 

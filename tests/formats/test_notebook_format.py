@@ -222,6 +222,7 @@ def ran(source: str) -> dict[str, Any]:
         *('"' * count + ";raise SystemExit#" for count in range(1, 10)),
         *("\\", "\\N{DIGIT ONE}", "\\n{x}", "\\u0041", "</script>", "\r", "\r\n", "a\n\n\tb\n"),
         *("\0", "\f", "\x85", "\u2028", "\u202e", "\ufeff", "é∑😀", "\n%%bash\n!ls\n?x\n%who\n"),
+        *(">>>", "\n>>> 1\n... 2", "\n  >>>\tx", ">>>>>>", "\n...\n>>>"),
     ],
     ids=ascii,
 )
