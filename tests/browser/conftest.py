@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -116,6 +117,7 @@ def jupyter(
         "JUPYTER_RUNTIME_DIR": str(runtime),
         "IPYTHONDIR": str(ipython),
         "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}",
+        "PYTHONFAULTHANDLER": "1",
     }
     env.pop("LMC_MODEL", None)
     quiet = {
@@ -150,7 +152,13 @@ def jupyter(
     def end() -> None:
         for process in running:
             process.terminate()
-            process.wait(120)
+            try:
+                process.wait(120)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGABRT)  # faulthandler writes where it stands
+                process.wait()
+                last = Path(log.name).read_text(errors="replace")[-4000:]
+                raise RuntimeError(f"{module} did not end within 120 s: {last}") from None
         running.clear()
 
     def restart() -> None:
