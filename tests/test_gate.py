@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Collection, Generator
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -432,6 +434,32 @@ def test_a_hundred_threads_with_one_grant_get_one_run() -> None:
     results = together(100, lambda: run(gate, grant, computer))
     assert len(computer.ran) == 1
     assert sum(isinstance(result, GateError) for result in results) == 99
+
+
+class Unlocked(Gate):
+    """A gate without its lock, where all look before one has taken the grant."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self._lock = nullcontext()  # type: ignore[assignment]
+        self._all = threading.Barrier(count)
+
+    def _check(self, grant: Grant) -> Proposal:
+        found = super()._check(grant)
+        self._all.wait(10)
+        return found
+
+    def run(self, grant: Grant, computer: Any) -> Any:
+        self._check(grant)
+        return computer.run(grant.id, "")
+
+
+def test_control_without_the_lock_one_grant_gives_many_runs(record_property: Any) -> None:
+    gate, computer = Unlocked(100), EchoComputer()
+    grant = gate.grant(propose(gate))
+    together(100, lambda: run(gate, grant, computer))
+    assert len(computer.ran) > 1
+    record_property("figure", f"one grant, 100 threads: {len(computer.ran)} runs")
 
 
 def test_a_hundred_threads_that_say_yes_get_one_grant() -> None:

@@ -181,6 +181,25 @@ def test_no_key_is_in_any_place(
     places.must_not_hold(needle(key))
 
 
+def test_control_without_the_redactor_a_key_is_in_many_places(
+    ring, shell, model_server: ModelServer, tmp_path, monkeypatch, capsys, record_property
+):
+    monkeypatch.setattr(keys.Redactor, "text", lambda _, text: text)
+    monkeypatch.setattr(keys.Redactor, "safe_length", lambda _, text: len(text))
+    monkeypatch.chdir(tmp_path)
+    key, places = SHAPES["openai"], Places()
+    shell.extension_manager.load_extension("lmc_jupyter")
+    try:
+        give("option", key, monkeypatch, ring, shell)
+        with pytest.raises(AssertionError, match="redacted"):  # what the person asks about an error
+            drive(key, places, shell, model_server, tmp_path, capsys)
+    finally:
+        shell.extension_manager.unload_extension("lmc_jupyter")
+    leaks = [place for place, texts in places.found.items() if any(needle(key) in t for t in texts)]
+    assert len(leaks) > 2
+    record_property("figure", f"the key is in {', '.join(leaks)}")
+
+
 def drive(key: str, places: Places, shell: Any, server: ModelServer, folder: Path, capsys) -> None:
     """Whatever a session does with a key, and all that comes of it."""
     session, magics = current_session(), shell.magics_manager.registry["LMCMagics"]

@@ -56,6 +56,14 @@ def test_a_reply_runs_so_many_blocks_and_no_more() -> None:
     assert "2 blocks" in notes(messages)[0]
 
 
+def test_control_without_a_limit_all_of_them_run(record_property) -> None:
+    reply = [code("1"), code("2", start=True), code("3", start=True)]
+    _, messages, ran = answer(Limits(), reply, [said("Well.")])
+    assert ran == ["1", "2", "3"]
+    assert notes(messages) == []
+    record_property("figure", "3 of 3 blocks run where the limit would be 2")
+
+
 def test_the_next_reply_has_its_own_count() -> None:
     _, messages, ran = answer(Limits(max_blocks=1), [code("1")], [code("2")], [said("Well.")])
     assert ran == ["1", "2"]

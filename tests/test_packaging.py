@@ -114,6 +114,66 @@ def test_the_wheel_carries_the_widget_and_the_extension_where_jupyterlab_looks(w
     assert wheel.stat().st_size < 1_200_000, "katex.js with its fonts is a quarter of it"
 
 
+ADDRESS = re.compile(r"""(?:https?|wss?):(?:\\?/){2}[^"'`)\s]*""")
+HARMLESS = re.compile(
+    r"http://www\.w3\.org/(1998/Math/MathML|1999/xhtml|2000/svg)"  # names of namespaces
+    r"|https://github\.com/highlightjs/highlight\.js/\S*"  # in a sentence of a warning
+    r"|http://127\.0\.0\.1:11434|http://"  # what a field for an address shows while it is empty
+)
+COMPILES = re.compile(r"\beval\(|\bnew Function\(")
+PARSES = "try{new Function(t)}catch"
+"""In the frame of a page of its own, to know whether code is an expression; it is never called."""
+
+
+def oddities(files: dict[str, bytes]) -> list[str]:
+    """What no wheel of ours has: a file that Python runs by itself, an address that a page may
+    load, a text that becomes code."""
+    found = []
+    for name, data in files.items():
+        if name.endswith(".pth") or re.search(r"(^|/)(site|user)customize\.py$", name):
+            found.append(f"{name} is run by Python itself")
+        if not name.endswith((".js", ".css", ".html")):
+            continue
+        text = data.decode()
+        found += [
+            f"{name} has {each}" for each in ADDRESS.findall(text) if not HARMLESS.fullmatch(each)
+        ]
+        found += [f"{name} has {each}" for each in COMPILES.findall(text.replace(PARSES, ""))]
+    return found
+
+
+def unpacked(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as packed:
+        return {name: packed.read(name) for name in packed.namelist()}
+
+
+def test_the_wheel_has_our_files_and_its_page_loads_nothing_from_outside(wheel, record_property):
+    files = unpacked(wheel)
+    assert oddities(files) == []
+    ours = {name: data for name, data in files.items() if name.startswith("lmc_jupyter/")}
+    assert len(ours) > 300
+    assert {n for n, data in ours.items() if data != (ROOT / n).read_bytes()} == set()
+    pages = sum(name.endswith((".js", ".css", ".html")) for name in files)
+    record_property("figure", f"{len(ours)} files as they stand; {pages} of the page: 0 addresses")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lmc_jupyter.pth", "import os"),
+        ("sitecustomize.py", ""),
+        ("lmc_jupyter/static/widget.js", 'fetch("https://evil.example/x")'),
+        ("lmc_jupyter/static/widget.js", "new WebSocket('wss://evil.example')"),
+        ("lmc_jupyter/static/widget.css", "@import url(https://evil.example/x.css)"),
+        ("lmc_jupyter/static/widget.js", "eval(text)"),
+        ("lmc_jupyter/static/widget.js", "new Function(text)()"),
+    ],
+)
+def test_control_what_is_planted_is_found(wheel, name, text):
+    files = unpacked(wheel)
+    assert len(oddities({**files, name: files.get(name, b"") + text.encode()})) == 1
+
+
 @pytest.mark.skipif(not LONG, reason="it installs all that the package needs")
 def test_who_installs_the_wheel_reads_what_to_do_before_the_first_question(wheel, tmp_path):
     python = tmp_path / "env" / "bin" / "python"

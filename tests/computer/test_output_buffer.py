@@ -144,6 +144,20 @@ def test_half_a_surrogate_pair_cannot_break_a_front_end():
     assert contents(box) == ["a?b"]
 
 
+def test_control_what_is_cut_or_half_is_no_text_by_itself(record_property):
+    data = "é日🎉".encode()
+    broken = 0
+    for at in range(1, len(data)):
+        try:
+            data[:at].decode()
+        except UnicodeDecodeError:
+            broken += 1
+    with pytest.raises(UnicodeEncodeError):
+        "a\ud800b".encode()
+    assert broken
+    record_property("figure", f"{broken} of {len(data) - 1} cuts, read by themselves, are no text")
+
+
 def test_displays_without_end_are_counted_and_lines_are_not_displays(monkeypatch):
     monkeypatch.setattr(module, "DISPLAYS", 3)
     box = OutputBuffer()

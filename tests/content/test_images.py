@@ -170,6 +170,23 @@ def test_what_is_no_sound_image_is_refused_with_a_sentence(data, sentence):
         assert str(refused.value).startswith("the file 'x.png' ")
 
 
+def test_control_pillow_alone_unpacks_one(record_property):
+    size = 9_000
+    head = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
+    lines = zlib.compressobj(9)
+    row = bytes(1 + 3 * size)
+    data = b"".join([*(lines.compress(row) for _ in range(size)), lines.flush()])
+    whole = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+    image = opened(whole)  # it does not even warn
+    assert image.size == (size, size)
+    with pytest.raises(ImageError, match="9000 x 9000"):
+        for_model(whole)
+    record_property(
+        "figure",
+        f"Pillow alone unpacks {len(whole):,} bytes to {3 * size * size / 1_000_000:.0f} MB",
+    )
+
+
 def test_a_bomb_is_refused_too_where_warnings_are_errors():
     with pytest.raises(ImageError, match="pixels"):
         for_model(bomb(11_000, 11_000))

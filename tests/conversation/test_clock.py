@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from types import SimpleNamespace
 
 import pytest
 from scripted import Machine, ScriptedModel, code, said
@@ -14,6 +15,7 @@ from test_conversations import drive
 from lmc_jupyter import Session
 from lmc_jupyter.conversation.conversations import Conversations
 from lmc_jupyter.gate import Decision
+from lmc_jupyter.turn import turns
 
 DAY = 86_400.0
 JUMPS = {
@@ -54,3 +56,16 @@ def test_whatever_the_clock_does_order_and_durations_hold(
     assert all(each["seconds"] >= 0 for each in turns)
     assert [each["id"] for each in map(vars, Conversations().list())] == [id_]
     record_property("figure", f"{len(messages)} messages in order, no duration below 0")
+
+
+def test_control_durations_by_that_clock_are_below_nothing(tmp_path, monkeypatch, record_property):
+    for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / "data"))
+    now = itertools.count(1_800_000_000.0, -DAY)
+    monkeypatch.setattr(turns, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    it = Session(model=ScriptedModel([said("Well.")]), computer=Machine())
+    drive(it.ask("?"))
+    seconds = it.turns[-1].seconds
+    it.close()
+    assert seconds < 0
+    record_property("figure", f"measured by that clock, an answer takes {seconds:,.0f} s")

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,38 @@ def test_whichever_call_fails_the_turns_end_and_no_file_is_damaged(
         all_is_well(it)
         it.close()
     assert told > len(tried) // 8 or fault in ("short", "nothing")
+
+
+def saved_plainly(path: Path, messages: list[Message]) -> None:
+    """As programs save: all of it anew, by the same calls of the disk."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    descriptor = disk.calls.open(str(path), flags, 0o600)
+    try:
+        for message in messages:
+            disk.calls.write(descriptor, json.dumps(message.to_dict()).encode() + b"\n")
+        disk.calls.sync(descriptor)
+    finally:
+        disk.calls.close(descriptor)
+
+
+def test_control_a_plain_save_loses_what_was_there(tmp_path, failing, record_property):
+    old = [Message("user", "message", content=f"{n}") for n in range(8)]
+    damaged = 0
+    for at in range(1, 14):
+        path = tmp_path / f"{at}.jsonl"
+        saved_plainly(path, old)
+        failing("ENOSPC", at)
+        with suppress(OSError):
+            saved_plainly(path, [*old, *old[:2]])
+        whole_again()
+        lines = path.read_bytes().splitlines()
+        try:
+            found = [json.loads(line)["content"] for line in lines]
+        except ValueError:
+            found = []
+        damaged += found[:8] != [message.content for message in old]
+    assert damaged > 6
+    record_property("figure", f"a plain save loses what was there at {damaged} of 13 calls")
 
 
 def assert_good(path: Path) -> None:

@@ -80,3 +80,30 @@ def test_many_sessions_leave_only_their_files(ends, tmp_path):
     assert found[1] == found[-1]
     left = [path.suffix for path in tmp_path.rglob("*") if path.is_file()]
     assert left == [".jsonl"] * 60
+
+
+class Leaking(Machine):
+    """Keeps a descriptor of each run."""
+
+    def __init__(self):
+        super().__init__()
+        self.kept = []
+
+    def run(self, language, code):
+        self.kept.append(open(os.devnull))  # noqa: PTH123, SIM115 - that is the leak
+        return super().run(language, code)
+
+
+def test_control_a_descriptor_that_a_turn_keeps_is_seen(record_property):
+    before, machine = threading.enumerate(), Leaking()
+    it, found = Session(model=Model(), computer=machine), []
+    for _ in range(2):
+        it.reset()
+        for _ in range(10):
+            drive(it.ask("What?"), Decision(True))
+        found.append(there(before))
+    it.close()
+    for each in machine.kept:
+        each.close()
+    assert found[1][0] - found[0][0] == 10
+    record_property("figure", "10 turns that keep one: 10 descriptors more")

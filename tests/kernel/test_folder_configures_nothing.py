@@ -88,3 +88,17 @@ def test_a_file_env_here_or_above_reaches_neither_the_environment_nor_the_reques
         assert wanted == ["CONNECT api.openai.com:443 HTTP/1.1"], frontend.value("said")
         with pytest.raises(BlockingIOError):
             thief.accept()
+
+
+def test_control_a_program_that_reads_the_file_is_changed_by_it(
+    make_frontend: Callable[..., Any], tmp_path: Path, record_property: Any
+) -> None:
+    (tmp_path / ".env").write_text(HOSTILE.format(port=1, name="here"))
+    frontend = make_frontend(cwd=tmp_path)
+    frontend.run(
+        "import os\nbefore = dict(os.environ)\n"
+        "from dotenv import find_dotenv, load_dotenv\nload_dotenv(find_dotenv(usecwd=True))"
+    )
+    changed = frontend.value(CHANGED)
+    assert changed["OPENAI_API_BASE"] == "http://127.0.0.1:1/v1"
+    record_property("figure", f"a plain load_dotenv changes {len(changed)} variables")

@@ -852,6 +852,37 @@ def test_what_would_fail_again_is_not_tried_again(
     assert len(model_server.requests) == 1
 
 
+ALWAYS = """
+import sys, litellm
+for base in sys.argv[1:]:
+    try:
+        litellm.completion(
+            model="openai/m", api_base=base, api_key="k", num_retries=3,
+            messages=[{"role": "user", "content": "Go."}],
+        )
+    except Exception:
+        pass
+"""
+
+
+def test_control_litellms_own_retries_ask_again_where_nothing_helps(record_property) -> None:
+    refusals = [Refusal(status) for status in (400, 401, 403, 404)]
+    servers = [ModelServer() for _ in refusals]
+    with ExitStack() as stack:
+        for server, refusal in zip(servers, refusals, strict=True):
+            stack.enter_context(server).turns = [refusal]
+        subprocess.run(
+            [sys.executable, "-c", ALWAYS, *(server.base for server in servers)],
+            env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    counts = [len(server.requests) for server in servers]
+    assert sum(counts) > len(counts)
+    record_property(
+        "figure", f"LiteLLM's own retries send {sum(counts)} requests for {len(counts)}"
+    )
+
+
 def in_seconds(seconds: float) -> str:
     return format_datetime(datetime.now(timezone.utc) + timedelta(seconds=seconds), usegmt=True)
 

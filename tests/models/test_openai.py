@@ -536,6 +536,15 @@ def test_no_other_file_is_read(folder: Path, path: str, type_: str) -> None:
     assert "root:" not in told
 
 
+def test_control_a_plain_open_reads_some_of_them(folder: Path, record_property: Any) -> None:
+    read = []
+    for path in ("../secret.txt", "link.txt", "../work2/secret.txt", "/etc/passwd"):
+        text = (folder / path).read_text()
+        read.append("secret" in text or "root:" in text)
+    assert all(read)
+    record_property("figure", f"a plain open reads {len(read)} of {len(read)} files of others")
+
+
 def test_a_file_that_is_an_image_is_seen_by_who_sees(folder: Path) -> None:
     assert told_of("figure.png", folder)[0]["type"] == "image_url"
     told = told_of("figure.png", folder, vision=False)
