@@ -313,6 +313,13 @@ describe("the question", () => {
     expect(root.querySelector("textarea")).toBeNull();
   });
 
+  it("control: without that look, the press of a script runs it", async () => {
+    await draw();
+    await pass(700);
+    await press("Run");
+    expect(decisions).toEqual([{ decision: "run" }]);
+  });
+
   it("refuses real synthetic clicks by default", async () => {
     const kernel = new FakeKernel();
     let unmount = () => {};

@@ -244,15 +244,50 @@ def test_a_page_that_goes_away_is_said_at_once(chat):
     assert said == "blocked: the page tried to go to https://example.org\n"
 
 
-def test_an_endless_loop_leaves_the_panel_alive_and_is_said(chat):
+TIMER = """() => {
+  let last = performance.now();
+  window.longestGap = 0;
+  clearInterval(window.gapTimer);
+  window.gapTimer = setInterval(() => {
+    const now = performance.now();
+    window.longestGap = Math.max(window.longestGap, now - last);
+    last = now;
+  }, 50);
+}"""
+
+
+def longest_gap(page) -> float:
+    """Milliseconds between two ticks of the page's own timer of 50."""
+    return page.evaluate("() => { clearInterval(window.gapTimer); return window.longestGap; }")
+
+
+def test_an_endless_loop_leaves_the_panel_alive_and_is_said(chat, record_property):
+    chat.page.evaluate(TIMER)
     show(chat, "<p>before</p><script>for (;;) {}</script>")
     chat.state("done")
+    record_property(
+        "figure", f"longest gap of a timer in the page {longest_gap(chat.page):,.0f} ms"
+    )
     (_, told, *_) = results(chat.messages())
     assert "It had not finished loading after 10 s." in told[3]
     chat.do("script([said('Still here.')])")
     chat.ask("Are you there?")
     expect(chat.record("message", "assistant").last).to_have_text("Still here.")
     expect(chat.record("code", "computer")).to_contain_text("This HTML was stopped")
+
+
+def test_control_the_same_loop_in_a_frame_of_the_page_itself_stops_it(chat, record_property):
+    chat.page.evaluate(TIMER)
+    chat.page.evaluate("""() => new Promise((resolve) => {
+      const frame = document.createElement('iframe');
+      frame.srcdoc = '<script>const end = performance.now() + 3000;'
+        + 'while (performance.now() < end);</' + 'script>';
+      frame.onload = () => setTimeout(() => { frame.remove(); resolve(); }, 200);
+      document.body.append(frame);
+    })""")
+    gap = longest_gap(chat.page)
+    assert gap > 2_500
+    record_property("figure", f"in a frame without a sandbox, for 3 s: a gap of {gap:,.0f} ms")
 
 
 def test_stop_ends_the_wait_for_a_page(chat):

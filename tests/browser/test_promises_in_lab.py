@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 
 import pytest
@@ -118,6 +119,51 @@ def test_reloads_at_any_moment_and_a_second_tab_show_what_one_that_was_never_rel
     )
 
 
+def without_asking_again(page):
+    """From the call of what this returns on, nobody hears this page ask for what it missed."""
+    asks_nobody = []
+
+    def route(socket) -> None:
+        server = socket.connect_to_server()
+
+        def send(message: str | bytes) -> None:
+            data = message if isinstance(message, bytes) else message.encode()
+            if not (asks_nobody and b'"kind":"sync"' in data):
+                server.send(message)
+
+        socket.on_message(send)
+
+    page.route_web_socket(re.compile(r"/channels\b"), route)
+    return lambda: asks_nobody.append(True)
+
+
+SILENT = "The kernel did not answer."
+OPEN_SIDEBAR = """async () => {
+  while (!window.jupyterapp) await new Promise((resolve) => setTimeout(resolve, 50));
+  await window.jupyterapp.restored;
+  window.jupyterapp.shell.activateById('lmc-sidebar');
+}"""
+
+
+def test_control_a_page_that_asks_for_nothing_shows_nothing_of_before(
+    pages, lab, own_page, record_property
+):
+    stop = without_asking_again(own_page)
+    panel = pages.open(own_page, "deaf.ipynb")
+    panel.do("script([said('One.')])")
+    panel.ask("Go.")
+    expect(panel.record("message", "assistant").last).to_have_text("One.")
+    panel.state("done")
+    before = panel.shown()
+    assert len(before) == 2
+    stop()
+    own_page.reload()
+    own_page.evaluate(OPEN_SIDEBAR)
+    expect(panel.root).to_contain_text(SILENT)
+    assert panel.root.locator("article").count() == 0
+    record_property("figure", f"a page that asks for nothing shows 0 of {len(before)} records")
+
+
 # A noisy cell, and a tab that stands still --------------------------------------------------------
 
 NOISE = """
@@ -153,6 +199,23 @@ def test_beside_a_noisy_cell_no_record_is_missing(pages, lab, record_property):
     )
     if late > 2:
         record_property("falls short", "the bar is 2 s")
+
+
+def test_control_a_page_that_does_not_ask_again_misses_some(pages, lab, own_page, record_property):
+    stop = without_asking_again(own_page)
+    panel = pages.open(own_page, "noisy-deaf.ipynb")
+    panel.do(TALKING.replace("400", "1_500"))
+    panel.ask("Count.")
+    answer = panel.record("message", "assistant").last
+    expect(answer).to_contain_text("20 ")
+    stop()
+    at = panel.run(NOISE)
+    panel.notebook.wait_done(at)
+    panel.do("assert current_session().wait(60)")
+    expect(panel.panel).to_contain_text(SILENT)
+    words = answer.inner_text().split()
+    assert len(words) < 1_500
+    record_property("figure", f"without asking again {1_500 - len(words):,} of 1,500 are missing")
 
 
 RSS = "__import__('psutil').Process().memory_info().rss"
