@@ -20,6 +20,7 @@ import select
 import subprocess
 import sys
 import tarfile
+import time
 import urllib.request
 from collections.abc import Generator
 from functools import partial
@@ -189,7 +190,7 @@ def main() -> None:
         f"DSEval, {name}; published of GPT-3.5 with the authors' agent: "
         + ", ".join(f"{PARTS[part]} {PUBLISHED[part]}" for part in PARTS),
         "",
-        "| part | row | solved | | seconds a problem | right, but only printed "
+        f"| part | row | solved | | {rows.SECONDS} | right, but only printed "
         "| other variables changed |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
@@ -200,7 +201,8 @@ def main() -> None:
         for row, title in ways.items():
             file = given.results and given.results / f"dseval-{part}-{model}-{row}.jsonl"
             one = partial(attempt, subject, row, given.python, place, part)
-            results = rows.measure(f"{part} {row}", names, one, file)
+            clock = subject.clock if subject else time.perf_counter
+            results = rows.measure(f"{part} {row}", names, one, file, clock)
             printed = sum(each.verdict == "PRESENTATION_ERROR" for each in results)
             changed = sum(each.verdict == "INTACT_VIOLATION" for each in results)
             cells = [PARTS[part], title, rows.share(results), str(printed), str(changed)]

@@ -107,13 +107,15 @@ def main() -> None:
         f"HumanEval, {subject.name}; published by its makers: "
         f"{PUBLISHED.get(subject.name, 'see theirs')}",
         "",
-        "| row | solved | | seconds a problem |",
+        f"| row | solved | | {rows.SECONDS} |",
         "| --- | --- | --- | --- |",
     ]
     for row in given.row or rows.ROWS:
         model = re.sub(r"\W+", "-", subject.name)
         file = given.results and given.results / f"humaneval-{model}-{row}.jsonl"
-        results = rows.measure(row, list(tasks), lambda name, row=row: attempt(row, name), file)
+        results = rows.measure(
+            row, list(tasks), lambda name, row=row: attempt(row, name), file, subject.clock
+        )
         lines.append(f"| {rows.ROWS[row]} | {rows.share(results)} |")
         print(lines[-1], flush=True)
     if given.write:

@@ -19,18 +19,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from lmc_jupyter import Decision, Message, get_model, respond
 from lmc_jupyter.context import instructions
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.models import weights
 from lmc_jupyter.models.brief import Brief, give_brief
-from lmc_jupyter.models.local import LocalModel
+from lmc_jupyter.models.local import LocalModel, process
 
 DOCS = Path(__file__).parents[1] / "docs" / "local-model.md"
 TOKENS = 700
 """Of a reply by the model's own template."""
 RUNS = 2
 """Blocks of code that run in the loop's row: the first, and its repair."""
+SECONDS = "seconds a problem"
+"""Says what `Result.seconds` are, in a table."""
 ROWS = {
     "raw": "the model's template alone",
     "prompt": "our prompt",
@@ -48,7 +52,7 @@ class Result:
     verdict : what the measure says; "" for an answer that never came
     solved : whether that is what it calls solved
     code : that was judged
-    seconds : from the question to the verdict
+    seconds : of the embedded model's processors; of another model from question to verdict
     """
 
     problem: str
@@ -71,6 +75,18 @@ class Subject:
         self.name = os.environ.get("BENCH_MODEL", weights.DEFAULT)
         self._is_local = self.name in weights.CATALOGUE
         self._model: Any = LocalModel(self.name) if self._is_local else get_model(self.name)
+
+    def clock(self) -> float:
+        """Seconds that the embedded model has computed, on all cores together; else the time."""
+        if not self._is_local:
+            return time.perf_counter()
+        path = weights.locate(self.name)
+        if path is None:
+            return 0.0
+        worker = process.worker(path, weights.title(self.name))
+        worker.ready(lambda _: None)
+        times = psutil.Process(worker.pid).cpu_times()
+        return float(times.user + times.system)
 
     def raw(self, ask: str) -> str:
         """The code that it writes by its own template, with nothing of ours."""
@@ -124,7 +140,11 @@ def options(description: str | None, count: int) -> argparse.ArgumentParser:
 
 
 def measure(
-    row: str, names: Sequence[str], attempt: Callable[[str], Result], file: Path | None
+    row: str,
+    names: Sequence[str],
+    attempt: Callable[[str], Result],
+    file: Path | None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> list[Result]:
     """The result of each problem; one that stands in the file is not asked for again."""
     before: dict[str, Result] = {}
@@ -135,13 +155,13 @@ def measure(
     for number, name in enumerate(names, 1):
         result = before.get(name)
         if result is None:
-            begun = time.perf_counter()
+            begun = clock()
             try:
                 result = attempt(name)
             except LMCError as error:
                 sys.stderr.write(f"{name}: {error}\n")
                 result = Result(name, "", False, "")
-            seconds = round(time.perf_counter() - begun, 2)
+            seconds = round(clock() - begun, 2)
             result = Result(**{**asdict(result), "seconds": seconds})
             if file is not None:
                 file.parent.mkdir(parents=True, exist_ok=True)
