@@ -4,9 +4,8 @@ One rule: a limit is checked before a request goes out, with the most that the r
 An unknown cost never counts as nothing: where a limit is set and a price is not known, the request
 is not made.
 
-The day's sum is kept in a file that all kernels of this person add to; one line says that a
-request goes out and what it may cost, another what it did cost. A kernel that is killed between
-the two leaves the larger figure.
+The day's sum is kept in a file to which all kernels of this person add what a request did cost,
+when it has ended. Of two kernels that ask at the same moment neither sees the other's request.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date
@@ -47,7 +45,7 @@ class Ledger:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
-        self._own: tuple[str, dict[str, float]] = "", {}  # the day's file, and what went into it
+        self._unsaved: tuple[str, float] = "", 0.0  # the day's file, and what it did not take
         self.bad_lines = 0
         """Lines of today's file that cannot be read."""
         self.problem = ""
@@ -63,8 +61,8 @@ class Ledger:
         return self.folder / f"{date.today().isoformat()}.jsonl"
 
     def today(self) -> float:
-        """US dollars of today, with the most that unfinished requests may cost."""
-        costs, self.bad_lines = {}, 0
+        """US dollars of today's requests, of all kernels."""
+        total, self.bad_lines = self._unsaved_today(), 0
         try:
             with self.path.open("rb") as file:
                 lines = file.read(MAX_FILE).split(b"\n")[:-1]
@@ -73,21 +71,16 @@ class Ledger:
         except OSError as error:
             self.problem, lines = f"{self.path} cannot be read ({error.strerror or error})", []
         for line in filter(bytes.strip, lines):
-            record = _read(line)
-            if record is None:
+            cost = _read(line)
+            if cost is None:
                 self.bad_lines += 1
             else:
-                costs[record[0]] = record[1]
-        return sum({**costs, **self._of_today()}.values())
+                total += cost
+        return total
 
-    def add(self, id: str, cost: float, model: str, *, sure: bool) -> None:
-        """Write what a request costs: the most that it may, or, `sure`, what it did.
-
-        Of several lines with one id the last one counts.
-        """
-        self._of_today()[id] = cost
-        record = {"id": id, "cost": cost, "model": model, "sure": sure}
-        line = json.dumps(record, ensure_ascii=True).encode() + b"\n"
+    def add(self, cost: float, model: str) -> None:
+        """Add what a request did cost; what cannot be written counts in this kernel."""
+        line = json.dumps({"cost": cost, "model": model}, ensure_ascii=True).encode() + b"\n"
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
@@ -101,15 +94,14 @@ class Ledger:
             finally:
                 os.close(descriptor)
         except OSError as error:
+            self._unsaved = self.path.name, self._unsaved_today() + cost
             self.problem = f"{self.path} cannot be written ({error.strerror or error})"
         else:
             self.problem = ""
 
-    def _of_today(self) -> dict[str, float]:
-        """Request id -> US dollars, as this kernel has added them to today's file."""
-        if self._own[0] != self.path.name:
-            self._own = self.path.name, {}
-        return self._own[1]
+    def _unsaved_today(self) -> float:
+        day, cost = self._unsaved
+        return cost if day == self.path.name else 0.0
 
     def _alone(self) -> AbstractContextManager[Any]:
         """A lock where an append is not atomic: on Windows."""
@@ -130,15 +122,14 @@ class Ledger:
         return " ".join(sentences)
 
 
-def _read(line: bytes) -> tuple[str, float] | None:
-    """The id and the cost of a line; None for a damaged one."""
+def _read(line: bytes) -> float | None:
+    """The cost of a line; None for a damaged one."""
     try:
-        record = json.loads(line)
-        id_, cost = record["id"], record["cost"]
+        cost = json.loads(line)["cost"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     is_cost = isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e9
-    return (id_, float(cost)) if isinstance(id_, str) and is_cost else None
+    return float(cost) if is_cost else None
 
 
 class _Limit(NamedTuple):
@@ -178,8 +169,8 @@ class Spending:
         self.unknown_costs = 0
         """Requests of this conversation without a known cost."""
         self.notify: Callable[[str], None] = lambda _: None
-        self._pending: dict[str, float] = {}
-        self._of_turn: dict[str, float] = {}
+        self._pending: dict[object, float] = {}
+        self._of_turn: dict[object, float] = {}
         self._remarks = ""
 
     def _limits(self) -> list[_Limit]:
@@ -249,23 +240,15 @@ class Spending:
         if request.free:
             request.on_end = self._over_free
             return
-        id_ = uuid.uuid4().hex
         most = request.most()
-        if most:
-            # before the sum is read: of two kernels that ask at once, each sees the other
-            self.ledger.add(id_, most, request.model, sure=False)
         if self._limits():
-            try:
-                self._check(request, most)
-            except CostError:
-                if most:
-                    self.ledger.add(id_, 0.0, request.model, sure=True)
-                raise
+            self._check(request, most)
+        key = object()
         if most is not None:
-            self._pending[id_] = self._of_turn[id_] = most
+            self._pending[key] = self._of_turn[key] = most
 
         def over(request: Request) -> None:
-            self._over(request, id_, most)
+            self._over(request, key, most)
 
         request.on_end = over
 
@@ -273,8 +256,8 @@ class Spending:
         request.cost = 0.0
         self.cost = self.cost or 0.0
 
-    def _over(self, request: Request, id_: str, most: float | None) -> None:
-        self._pending.pop(id_, None)
+    def _over(self, request: Request, key: object, most: float | None) -> None:
+        self._pending.pop(key, None)
         cost = request.cost
         if cost is None:
             cost = request.cost_so_far() if most is not None else None
@@ -285,9 +268,9 @@ class Spending:
         else:
             self.cost = (self.cost or 0.0) + cost
         if cost is not None:
-            self._of_turn[id_] = cost
-            if cost or most:
-                self.ledger.add(id_, cost, request.model, sure=request.cost is not None)
+            self._of_turn[key] = cost
+            if cost:
+                self.ledger.add(cost, request.model)
 
     def _names(self) -> str:
         return " and ".join(each.name for each in self._limits())
@@ -301,7 +284,7 @@ class Spending:
                 "remove the limit"
             )
         for limit in self._limits() if most else ():
-            total = self._total(limit, most)
+            total = self._total(limit)
             if total + most > limit.most:
                 raise CostError(
                     f"the next request to {request.model} may cost up to {dollars(most)}, and "
@@ -310,13 +293,13 @@ class Spending:
                     "smaller max_tokens, or choose a cheaper model with %lmc model NAME"
                 )
 
-    def _total(self, limit: _Limit, most: float) -> float:
+    def _total(self, limit: _Limit) -> float:
         """US dollars that count against this limit, without the next request."""
         if limit.name == "max_cost":
             return sum(self._of_turn.values())
         if limit.name == "max_session_cost":
             return (self.cost or 0.0) + sum(self._pending.values())
-        total = max(0.0, self.ledger.today() - most)  # the ledger has it already
+        total = self.ledger.today() + sum(self._pending.values())
         self._remark()
         return total
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
-import sys
 import threading
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -288,37 +285,28 @@ def test_the_day_is_one_sum_of_all_sessions(tmp_path):
     first = sent(0.6)
     one.record(first)
     with pytest.raises(CostError, match=r"\$0.6000 of the \$1.00 for today \(max_day_cost\)"):
+        one.record(sent(0.6))
+    first.end(10, 10, 0.5)
+    with pytest.raises(CostError, match=r"\$0.5000 of the \$1.00 for today \(max_day_cost\)"):
         two.record(sent(0.6))
-    first.end(10, 10, 0.1)
-    second = sent(0.6)
+    second = sent(0.4)
     two.record(second)
-    second.end(10, 10, 0.5)
-    assert one.ledger.today() == pytest.approx(0.6)
-    with pytest.raises(CostError):
-        one.record(sent(0.5))
-    assert two.ledger.today() == pytest.approx(0.6), "what was refused is not counted"
+    second.end(10, 10, 0.1)
+    assert one.ledger.today() == pytest.approx(0.6), "what was refused is not counted"
 
 
-def test_a_kernel_that_was_killed_leaves_the_larger_figure(tmp_path):
-    script = (
-        "import os, sys, pathlib\n"
-        "from lmc_jupyter.models.spending import Ledger, Spending\n"
-        "from lmc_jupyter.models.request import Request\n"
-        "request = Request('m', {})\n"
-        "request.most = lambda: 0.75\n"
-        "Spending(day=1.0, ledger=Ledger(pathlib.Path(sys.argv[1]))).record(request)\n"
-        "os.kill(os.getpid(), 9)\n"
-    )
-    root = Path(__file__).parents[2]
-    env = {**os.environ, "PYTHONPATH": str(root)}
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], env=env, check=False)
-    (file,) = tmp_path.iterdir()  # of the real day
-    file.rename(Ledger(tmp_path).path)
+def test_a_request_whose_end_tells_no_cost_is_counted_as_the_most_that_it_can_be(tmp_path):
+    own = Spending(day=1.0, ledger=Ledger(tmp_path))
+    request = sent(0.75)
+    request.cost_so_far = lambda: None
+    own.record(request)
+    assert Ledger(tmp_path).today() == 0
+    request.end(10, 10, None)
     assert Ledger(tmp_path).today() == 0.75
 
 
 @pytest.mark.parametrize("locked", [False, True])
-def test_many_at_once_never_spend_more_than_the_day_has(locked, tmp_path, monkeypatch):
+def test_many_at_once_spend_one_request_each_beyond_the_day_at_most(locked, tmp_path, monkeypatch):
     monkeypatch.setattr(spending, "_NEEDS_LOCK", locked)
     granted: list[float] = []
 
@@ -338,35 +326,35 @@ def test_many_at_once_never_spend_more_than_the_day_has(locked, tmp_path, monkey
         thread.start()
     for thread in threads:
         thread.join()
-    assert 0 < sum(granted) <= 1.0 + 1e-9
+    assert 1.0 - 1e-9 <= sum(granted) <= 1.3 + 1e-9
     assert Ledger(tmp_path).today() == pytest.approx(sum(granted))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
 def test_the_file_is_the_persons_own(tmp_path):
     ledger = Ledger(tmp_path / "spent")
-    ledger.add("a", 0.5, "m", sure=True)
+    ledger.add(0.5, "m")
     assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(ledger.folder.stat().st_mode) == 0o700
 
 
 def test_damaged_lines_are_not_counted_and_said(tmp_path):
     ledger = Ledger(tmp_path)
-    ledger.add("a", 0.5, "m", sure=True)
+    ledger.add(0.5, "m")
     bad = [
         b"{",
         b"\xff\xfe\x00",
         b"[]",
-        b'{"id": 1, "cost": 1}',
-        b'{"id": "x", "cost": "1"}',
-        b'{"id": "x", "cost": -5}',
-        b'{"id": "x", "cost": NaN}',
-        b'{"id": "x", "cost": true}',
+        b'{"model": "m"}',
+        b'{"cost": "1"}',
+        b'{"cost": -5}',
+        b'{"cost": NaN}',
+        b'{"cost": true}',
         b"[" * 5_000,
     ]
     with ledger.path.open("ab") as file:
         file.write(b"\n".join(bad) + b"\n")
-    ledger.add("b", 0.25, "m", sure=True)
+    ledger.add(0.25, "m")
     other = Ledger(tmp_path)
     assert other.today() == 0.75
     assert other.bad_lines == len(bad)
@@ -380,10 +368,10 @@ def test_damaged_lines_are_not_counted_and_said(tmp_path):
 
 def test_a_line_that_was_cut_off_does_not_spoil_the_next(tmp_path):
     ledger = Ledger(tmp_path)
-    ledger.add("a", 0.5, "m", sure=True)
+    ledger.add(0.5, "m")
     with ledger.path.open("ab") as file:
-        file.write(b'{"id": "x", "co\n')
-    ledger.add("b", 0.25, "m", sure=True)
+        file.write(b'{"co\n')
+    ledger.add(0.25, "m")
     assert Ledger(tmp_path).today() == 0.75
 
 
@@ -404,7 +392,7 @@ def test_where_nothing_can_be_written_this_kernel_is_counted_and_it_says_so(tmp_
 
 def test_a_new_day_begins_at_nothing(tmp_path, monkeypatch):
     ledger = Ledger(tmp_path)
-    ledger.add("a", 0.5, "m", sure=True)
+    ledger.add(0.5, "m")
     assert ledger.today() == 0.5
 
     class Tomorrow(Today):
@@ -414,7 +402,7 @@ def test_a_new_day_begins_at_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(spending, "date", Tomorrow)
     assert ledger.today() == 0
-    ledger.add("b", 0.25, "m", sure=True)
+    ledger.add(0.25, "m")
     assert json.loads((tmp_path / "2999-01-01.jsonl").read_text())["cost"] == 0.25
 
 
@@ -456,12 +444,12 @@ def test_a_line_that_is_written_in_part_is_counted_here_and_spoils_no_other(tmp_
         return real(descriptor, data[: len(data) // 2] if len(data) > 1 else data)
 
     monkeypatch.setattr(os, "write", half)
-    ledger.add("a", 0.5, "m", sure=True)
+    ledger.add(0.5, "m")
     monkeypatch.undo()
     monkeypatch.setattr(spending, "date", Today)
     assert ledger.today() == 0.5
     assert "only a part of the line was written" in ledger.remarks()
     other = Ledger(tmp_path)
-    other.add("b", 0.25, "m", sure=True)
+    other.add(0.25, "m")
     assert Ledger(tmp_path).today() == 0.25
     assert ledger.today() == 0.75
