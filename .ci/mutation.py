@@ -1,11 +1,13 @@
-"""Change the code of the core in every small way that mutmut knows, one at a time, and see whether
-a test fails; and how many branches the tests take. `make trust` reads .cache/tests/mutation.json.
+"""Change the code of the core, of the files and of the page's Markdown in every small way that
+mutmut and Stryker know, one at a time, and see whether a test fails; and how many branches the
+tests take. `make trust` reads .cache/tests/mutation.json.
 
 One rule: nothing in the tree is changed. The changes are made to a copy, in .cache/mutation.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -18,33 +20,57 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 COPY = ROOT / ".cache" / "mutation"
 REPORT = ROOT / ".cache" / "tests" / "mutation.json"
-MODULES = ["gate", "limits", "stream"]
-TESTS = [
-    "tests/test_gate.py", "tests/test_gate_sequences.py", "tests/test_limits.py",
-    "tests/test_limited_session.py", "tests/test_stream.py", "tests/test_agent.py",
-]  # fmt: skip
+GROUPS = {
+    "core": (
+        ["gate", "limits", "stream"],
+        [
+            "tests/test_gate.py", "tests/test_gate_sequences.py", "tests/test_limits.py",
+            "tests/test_limited_session.py", "tests/test_stream.py", "tests/test_agent.py",
+        ],
+    ),
+    "files": (
+        [
+            "conversation/journal", "conversation/records", "formats/strict_json",
+            "formats/lmc_json", "formats/openai_chat",
+        ],
+        [
+            "tests/conversation/test_conversations.py", "tests/conversation/test_damage.py",
+            "tests/conversation/test_history.py", "tests/conversation/test_scrub.py",
+            "tests/conversation/test_sync.py", "tests/conversation/test_of_kernel.py",
+            "tests/formats/test_strict_json.py", "tests/formats/test_lmc_json.py",
+            "tests/formats/test_openai_chat.py", "tests/formats/test_thoughts_in_files.py",
+            "tests/test_formats.py", "tests/frontends/test_conversations_in_panel.py",
+        ],
+    ),
+}  # fmt: skip
+"""The modules that are changed together, and the tests that are to notice."""
+PAGE = ["src/render/nodes.ts", "src/render/inside.ts"]
+"""What of the page is changed: which Markdown becomes which elements, which links lead where; and
+what a page of its own may do. `js/` is their folder."""
+STRYKER = ("@stryker-mutator/core@10.1.1", "@stryker-mutator/vitest-runner@10.1.1")
 LEFT_OUT = "not in_node and not panels_assembler and not reader_that_joins"
 """They start node: it has the page's Assembler, and not ours."""
-CONFIG = f"""
+CONFIG = """
 [tool.mutmut]
 source_paths = ["lmc_jupyter"]
-only_mutate = {[f"lmc_jupyter/{name}.py" for name in MODULES]}
+only_mutate = {modules}
 also_copy = ["notebooks", "docs", "README.md"]
-pytest_add_cli_args = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "{LEFT_OUT}"]
-pytest_add_cli_args_test_selection = {TESTS}
+pytest_add_cli_args = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "{left_out}"]
+pytest_add_cli_args_test_selection = {tests}
 """
 BIN = Path(sys.executable).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(COPY), "LMC_TEST_LONG": "", "LMC_TEST_SEED": "0"}
 NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv*", ".cache", "node_modules", "__pycache__", ".*_cache"
 )
+CAUGHT = ("killed", "timeout")
 
 
-def run(*command: str) -> str:
+def run(*command: str, folder: Path = COPY) -> str:
     """What a command says; the copy is its working directory."""
     done = subprocess.run(
         command,
-        cwd=COPY,
+        cwd=folder,
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         text=True,
@@ -53,44 +79,98 @@ def run(*command: str) -> str:
     return done.stdout
 
 
-def mutants() -> dict[str, Counter[str]]:
+def mutants(modules: list[str], tests: list[str]) -> dict[str, Counter[str]]:
     """How many changes of each module had which end."""
-    with (COPY / "pyproject.toml").open("a", encoding="utf-8") as config:
-        config.write(CONFIG)
+    shutil.rmtree(COPY / "mutants", ignore_errors=True)
+    paths = [f"lmc_jupyter/{name}.py" for name in modules]
+    config = CONFIG.format(modules=paths, tests=tests, left_out=LEFT_OUT)
+    (COPY / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text("utf-8") + config)
     tried = run(str(BIN / "mutmut"), "run", "--max-children", str(os.cpu_count() or 2))
-    ends: dict[str, Counter[str]] = {name: Counter() for name in MODULES}
+    ends: dict[str, Counter[str]] = {name: Counter() for name in modules}
+    names = {name.replace("/", "."): name for name in modules}
     for line in run(str(BIN / "mutmut"), "results", "--all", "true").splitlines():
-        if found := re.match(r"\s*lmc_jupyter\.(\w+)\.\S+: (.+)", line):
-            ends[found[1]][found[2].strip()] += 1
-            if found[2].strip() not in ("killed", "timeout"):
+        if found := re.match(r"\s*lmc_jupyter\.([\w.]+)\.x\S+: (.+)", line):
+            ends[names[found[1]]][found[2].strip()] += 1
+            if found[2].strip() not in CAUGHT:
                 sys.stdout.write(f"{line.strip()}\n")
     if not sum(ends.values(), Counter()).keys() - {"not checked"}:
         sys.exit(f"mutmut has tried nothing, and says last:\n{tried[-2000:]}")
     return ends
 
 
-def branches() -> dict[str, float]:
+def branches(modules: list[str], tests: list[str]) -> dict[str, float]:
     """Percent of the lines and branches of each module that the tests take."""
     coverage = [sys.executable, "-m", "coverage"]
-    run(*coverage, "run", "--branch", "--source=lmc_jupyter", "-m", "pytest", "-q", *TESTS)
+    run(*coverage, "run", "--branch", "--source=lmc_jupyter", "-m", "pytest", "-q", *tests)
     files = json.loads(run(*coverage, "json", "-q", "-o", "-"))["files"]
-    return {name: files[f"lmc_jupyter/{name}.py"]["summary"]["percent_covered"] for name in MODULES}
+    return {name: files[f"lmc_jupyter/{name}.py"]["summary"]["percent_covered"] for name in modules}
+
+
+def page() -> dict[str, Counter[str]]:
+    """The same of the page's files, by Stryker."""
+    folder = COPY / "js"
+    run("npm", "ci", "--silent", folder=folder)
+    run("npm", "install", "--silent", "--no-save", *STRYKER, folder=folder)
+    (folder / "stryker.config.json").write_text(
+        json.dumps(
+            {
+                "testRunner": "vitest",
+                "plugins": ["@stryker-mutator/vitest-runner"],
+                "mutate": PAGE,
+                "reporters": ["json"],
+                "jsonReporter": {"fileName": "mutation.json"},
+                "inPlace": True,
+                "concurrency": os.cpu_count() or 2,
+                "timeoutMS": 20_000,
+                "disableTypeChecks": False,
+                "checkers": [],
+                "allowEmpty": False,
+            }
+        )
+    )
+    said = run("npx", "--no-install", "stryker", "run", folder=folder)
+    report = folder / "mutation.json"
+    if not report.exists():
+        sys.exit(f"Stryker has tried nothing, and says last:\n{said[-2000:]}")
+    ends: dict[str, Counter[str]] = {}
+    for name, file in json.loads(report.read_text("utf-8"))["files"].items():
+        ends[f"js/{name}"] = count = Counter()
+        for mutant in file["mutants"]:
+            end = mutant["status"].lower()
+            if end == "ignored" or end.endswith("error"):
+                continue  # it is no program
+            count[end] += 1
+            if end not in CAUGHT:
+                at = mutant["location"]["start"]
+                change = mutant.get("replacement", "")[:80].replace("\n", " ")
+                sys.stdout.write(f"js/{name}:{at['line']}:{at['column']} {change}: {end}\n")
+    return ends
 
 
 def main() -> None:
-    """Measure, and write the report."""
+    """Measure, and write the report; a group that is not measured keeps what stands there."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--only", choices=[*GROUPS, "page"], action="append")
+    wanted = options.parse_args().only or [*GROUPS, "page"]
     shutil.rmtree(COPY, ignore_errors=True)
     shutil.copytree(ROOT, COPY, ignore=NOT_COPIED)
-    covered, ends = branches(), mutants()
+    report: dict[str, dict[str, object]] = {"ends": {}, "covered": {}}
+    if REPORT.exists():
+        report = json.loads(REPORT.read_text("utf-8"))
     REPORT.parent.mkdir(parents=True, exist_ok=True)
-    REPORT.write_text(json.dumps({"ends": ends, "covered": covered}), "utf-8")
-    for name in MODULES:
-        caught = ends[name]["killed"] + ends[name]["timeout"]
-        total = sum(ends[name].values())
-        sys.stdout.write(
-            f"{name}: {caught} of {total} changes fail a test ({caught / total:.0%}); "
-            f"{covered[name]:.0f} % of its lines and branches are taken\n"
-        )
+    for group in wanted:
+        if group == "page":
+            ends = page()
+        else:
+            report["covered"] |= branches(*GROUPS[group])
+            ends = mutants(*GROUPS[group])
+        report["ends"] |= ends
+        REPORT.write_text(json.dumps(report), "utf-8")
+        for name, counts in ends.items():
+            caught, total = sum(counts[each] for each in CAUGHT), sum(counts.values())
+            sys.stdout.write(
+                f"{name}: {caught} of {total} changes fail a test ({caught / max(1, total):.0%})\n"
+            )
 
 
 if __name__ == "__main__":

@@ -105,13 +105,13 @@ def mutation() -> tuple[str, list[str], list[str]]:
     about = json.loads(report.read_text("utf-8"))
     figures, short = [], []
     for name, ends in about["ends"].items():
-        total, covered = sum(ends.values()), about["covered"][name]
+        total, covered = sum(ends.values()), about["covered"].get(name)
         caught = ends.get("killed", 0) + ends.get("timeout", 0)
-        figures.append(
-            f"{name}: {caught} of {total} changes fail a test ({caught / total:.0%}), "
-            f"{covered:.0f} % of its branches are taken"
-        )
-        if caught < 0.9 * total or covered < 98:
+        text = f"`{name}`: {caught} of {total} changes fail a test ({caught / total:.0%})"
+        if covered is not None:
+            text += f", {covered:.0f} % of its branches are taken"
+        figures.append(text)
+        if caught < 0.9 * total or (covered or 100) < 98:
             short.append(name)
     return ("does not hold" if short else "holds"), figures, short
 
