@@ -184,15 +184,55 @@ def test_stop_at_a_question_runs_nothing(asking):
     assert asked.chat.value("'ran' in globals()") is False
 
 
+FORGED = """card => {
+  const bubbling = { bubbles: true, cancelable: true, composed: true, view: window, detail: 1 };
+  const kinds = {
+    MouseEvent: ['click', 'dblclick', 'auxclick', 'mousedown', 'mouseup', 'mouseover'],
+    PointerEvent: ['click', 'pointerdown', 'pointerup', 'pointerover'],
+    Event: ['click', 'submit', 'change', 'input', 'focus', 'touchstart', 'touchend'],
+  };
+  const before = document.activeElement;
+  let count = 0;
+  const send = (target, event) => {
+    target.dispatchEvent(event);
+    count += 1;
+  };
+  for (const target of [card, ...card.querySelectorAll('button')]) {
+    for (const [type, names] of Object.entries(kinds))
+      for (const name of names) send(target, new window[type](name, bubbling));
+    for (const key of ['Enter', ' ', 'y', 'r'])
+      for (const name of ['keydown', 'keypress', 'keyup'])
+        for (const shiftKey of [false, true])
+          send(target, new KeyboardEvent(name, { ...bubbling, key, shiftKey }));
+    target.focus();
+    target.click();
+    count += 1;
+  }
+  before.focus();
+  const { proposal, digest } = card.dataset;
+  for (const decision of ['run', 'all'])
+    for (const kind of ['decision', 'lmc_request', 'ask', 'comm_msg', 'custom']) {
+      window.postMessage({ kind, decision, proposal, digest }, '*');
+      count += 1;
+    }
+  return count;
+}"""
+
+
 @pytest.mark.day
-def test_a_click_that_a_script_makes_decides_nothing(asking):
+def test_a_click_that_a_script_makes_decides_nothing(asking, record_property):
     asked = asking("script([code('ran = True', end=True)], [said('ok')])")
-    ask_card(asked.cell).wait_for()
-    asked.cell.evaluate("cell => cell.querySelectorAll('.lmc-ask button').forEach(b => b.click())")
+    card = ask_card(asked.cell)
+    card.wait_for()
+    asked.cell.locator("[data-proposal][data-ready]").wait_for()  # from now on a press counts
+    events = asked.cell.locator("[data-proposal]").evaluate(FORGED)
     asked.chat.page.keyboard.press("Enter")
+    assert events >= 200
     asked.press("Don't run")
     asked.done()
     expect(asked.cell).to_contain_text("Not run: you declined it.")
+    assert asked.chat.value("'ran' in globals()") is False
+    record_property("figure", f"{events} events of a script: 0 decisions")
 
 
 @pytest.mark.day
