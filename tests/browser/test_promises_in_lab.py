@@ -100,7 +100,7 @@ def test_reloads_at_any_moment_and_a_second_tab_show_what_one_that_was_never_rel
     panel = pages.open(page, "reloads.ipynb")
     panel.do(TALKING)
     still = show(second_page, pages.visit(second_page, lab, "reloads.ipynb"))
-    reloads, in_answers = amount(6, 20), 0
+    reloads, in_answers = amount(6, 100), 0
     while reloads:
         panel.ask("Count.")
         expect(still.panel).not_to_have_attribute("data-state", "done")
@@ -115,7 +115,7 @@ def test_reloads_at_any_moment_and_a_second_tab_show_what_one_that_was_never_rel
         assert texts == [[str(n) for n in range(400)]] * len(texts)
     pages.end(page, second_page)
     record_property(
-        "figure", f"{amount(6, 20)} reloads, {in_answers} in mid-answer: 0 records differ"
+        "figure", f"{amount(6, 100)} reloads, {in_answers} in mid-answer: 0 records differ"
     )
 
 
