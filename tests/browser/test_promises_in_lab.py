@@ -91,6 +91,7 @@ def shown(panel) -> list[dict[str, str]]:
     return panel.shown()
 
 
+@pytest.mark.timeout(2_400)
 def test_reloads_at_any_moment_and_a_second_tab_show_what_one_that_was_never_reloaded_shows(
     pages, lab, record_property
 ):
