@@ -142,6 +142,7 @@ class _Loop:
     goes_on: bool = False  # whether the reply ends with a proposal that is a new one
 
     def respond(self) -> Reply:
+        self.gate.doubt = ""
         try:
             last = self.history.last
             if last is not None and is_code(last):

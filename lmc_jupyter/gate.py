@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from lmc_jupyter.content.effect import Effect
+from lmc_jupyter.content.effect import Effect, EffectKind
 from lmc_jupyter.content.hidden import count_hidden
 from lmc_jupyter.errors import GateError, LMCError
 from lmc_jupyter.limits import Guard, Policy, Uses, Verdict
@@ -25,6 +25,10 @@ from lmc_jupyter.lmc import Chunk, canonical
 
 GRANT_SECONDS = 60.0
 """How long a grant lives between the decision and the run."""
+
+
+HARMLESS: frozenset[EffectKind] = frozenset({"makes", "reads"})
+"""All that code does which runs unasked where the person is asked for changes."""
 
 
 class Runner(Protocol):
@@ -47,6 +51,8 @@ class Proposal:
     reason: str = ""
     edited: bool = False
     uses: frozenset[str] = frozenset()
+    is_promised: bool = False
+    """Whether it runs unasked because it only reads and makes new names: it is watched for that."""
     effects: tuple[Effect, ...] = ()
     """As the names were when it was proposed; of an edit it has none, see `Gate.effects`."""
 
@@ -98,6 +104,9 @@ class Gate:
         self.session = secrets.token_hex(16)
         self.pending: Proposal | None = None
         """What waits for a decision now; a view draws its question from this."""
+        self.doubt = ""
+        """Why the next code of this answer is asked for: what ran unasked has done more than it
+        said. The next answer begins without it."""
         self.ran: Proposal | None = None
         """The last proposal that ran; a view learns from it whether a yes counted."""
         self._uses = uses or (lambda language, _: (language,))
@@ -132,11 +141,15 @@ class Gate:
         asks : why it is asked for even where policy lets it run; "" for no such reason
         remark : what the person has to know where it is asked for anyway
         """
+        asks = asks or self.doubt
         proposal = self._proposal(turn, block, language, code, asks)
-        if proposal.verdict == "ask" and not proposal.reason:
-            proposal = replace(proposal, reason=remark)
         if proposal.verdict != "deny":
             proposal = replace(proposal, effects=self.effects(proposal.language, proposal.code))
+        if proposal.verdict == "ask" and not proposal.reason:
+            if not asks and self.policy.asks_for_changes and _is_harmless(proposal):
+                proposal = replace(proposal, verdict="allow", reason=_UNASKED, is_promised=True)
+            else:
+                proposal = replace(proposal, reason=asks or remark)
         with self._lock:
             self._grants.clear()  # grants from before belong to an earlier question
             self.pending = proposal
@@ -190,8 +203,9 @@ class Gate:
             proposal = self._check(grant)
             del self._grants[grant.id]
             self.ran = proposal
-        run = getattr(computer, "granted", computer.run)  # a computer of somebody's own has none
-        pieces = run(proposal.language, proposal.code)
+        # a computer of somebody's own may watch nothing
+        run = getattr(computer, "run_promised", None) if proposal.is_promised else None
+        pieces = (run or computer.run)(proposal.language, proposal.code)
         return self.guard.watch(pieces, proposal.verdict, proposal.uses)
 
     def effects(self, language: str, code: str) -> tuple[Effect, ...]:
@@ -232,6 +246,7 @@ class Gate:
             proposal.language,
             sorted(self.policy.allow),
             sorted(self.policy.deny),
+            self.policy.changes,
             proposal.code,
         )
         return hashlib.sha256(repr(bound).encode("utf-8")).hexdigest()
@@ -266,6 +281,20 @@ class Gate:
             secrets.token_hex(16), turn, block, language, code, "", verdict, reason, edited, uses
         )
         return replace(proposal, digest=self._digest(proposal))
+
+
+_UNASKED = "as far as can be seen it only reads and makes new names, so it runs unasked"
+
+
+def _is_harmless(proposal: Proposal) -> bool:
+    """Whether it is Python that only reads and makes new names, as far as can be seen."""
+    kinds = {effect.kind for effect in proposal.effects}
+    return (
+        proposal.uses == {"python"}
+        and bool(kinds)
+        and kinds <= HARMLESS
+        and not count_hidden(proposal.code)
+    )
 
 
 def _plain(code: str) -> str:

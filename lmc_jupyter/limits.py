@@ -42,6 +42,7 @@ class Policy:
     Parameters
     ----------
     allow, deny : languages, by any of their names; "*" is every language
+    changes : whether Python runs unasked too that only reads and makes new names
 
     Denying a language also denies code of another one that uses it: a policy that denies
     shell refuses `!ls` in python.
@@ -54,6 +55,7 @@ class Policy:
 
     allow: frozenset[str] = frozenset()
     deny: frozenset[str] = frozenset()
+    changes: bool = False
 
     def __post_init__(self) -> None:
         for name in ("allow", "deny"):
@@ -63,10 +65,17 @@ class Policy:
             object.__setattr__(self, name, frozenset(canonical(word) for word in words))
 
     @classmethod
-    def of(cls, run: bool | Collection[str], deny: Collection[str]) -> Policy:
+    def of(
+        cls, run: bool | Collection[str], deny: Collection[str], *, changes: bool = False
+    ) -> Policy:
         """The policy that lets these run unasked (True is every language) and denies those."""
         allow = ({"*"} if run else ()) if isinstance(run, bool) else run
-        return cls(_words(allow), _words(deny))
+        return cls(_words(allow), _words(deny), changes)
+
+    @property
+    def asks_for_changes(self) -> bool:
+        """Whether Python that only reads and makes new names runs unasked."""
+        return self.changes and not self.deny & {"*", "python"}
 
     @property
     def runs_unasked(self) -> bool:

@@ -643,15 +643,73 @@ def test_an_edit_keeps_its_place_and_its_languages() -> None:
     assert len(edit.digest) == 64
 
 
-def test_a_computer_that_knows_of_grants_gets_the_run_as_one() -> None:
-    class Knowing(EchoComputer):
-        def granted(self, language: str, code: str) -> Generator[Chunk, None, None]:
-            self.ran.append(("granted", code))
+# Ask for changes ----------------------------------------------------------------------------------
+
+CHANGES = Policy(changes=True)
+
+
+def gate_that_sees(*kinds: str, policy: Policy = CHANGES, uses: Any = None) -> Gate:
+    effects = tuple(Effect(kind, "x") for kind in kinds)  # type: ignore[arg-type]
+    return Gate(policy, uses=uses, effects=lambda *_: effects)
+
+
+@pytest.mark.parametrize("kinds", [("makes",), ("reads",), ("makes", "reads")])
+def test_what_only_reads_and_makes_names_runs_unasked_and_is_held_to_it(kinds) -> None:
+    class Watching(EchoComputer):
+        def run_promised(self, language: str, code: str) -> Generator[Chunk, None, None]:
+            self.ran.append(("promised", code))
             yield Chunk("computer", "console", "output", "ok")
 
-    gate, computer = Gate(), Knowing()
-    run(gate, gate.grant(propose(gate, "6 * 7")), computer)
-    assert computer.ran == [("granted", "6 * 7")]
+    gate, computer = gate_that_sees(*kinds), Watching()
+    proposal = propose(gate)
+    assert (proposal.verdict, proposal.is_promised) == ("allow", True)
+    run(gate, gate.grant(proposal), computer)
+    assert computer.ran == [("promised", proposal.code)]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["overwrites", "changes", "loses", "empties", "deletes", "writes", "renames", "removes",
+     "network", "shell", "tools", "unknown"],
+)  # fmt: skip
+def test_all_else_is_asked_for(kind) -> None:
+    assert propose(gate_that_sees("makes", kind)).verdict == "ask"
+
+
+def test_nothing_is_harmless_of_which_nothing_is_known() -> None:
+    assert propose(gate_that_sees()).verdict == "ask"
+
+
+def test_other_languages_and_those_in_it_are_asked_for() -> None:
+    gate = gate_that_sees("reads")
+    assert gate.propose(1, 1, "r", "1").verdict == "ask"
+    mixed = gate_that_sees("reads", uses=lambda language, _: (language, "shell"))
+    assert propose(mixed).verdict == "ask"
+
+
+def test_hidden_characters_strangers_and_doubts_are_asked_for_and_deny_stays() -> None:
+    gate = gate_that_sees("reads")
+    assert propose(gate, "x = 1 # \u202e").verdict == "ask"
+    asked = gate.propose(1, 1, "python", "1", asks="it came with a file")
+    assert (asked.verdict, asked.reason) == ("ask", "it came with a file")
+    gate.doubt = "the block before did more"
+    assert propose(gate).reason == "the block before did more"
+    denied = gate_that_sees("reads", policy=Policy(deny=frozenset({"python"}), changes=True))
+    assert propose(denied).verdict == "deny"
+    assert not denied.policy.asks_for_changes
+
+
+def test_a_grant_of_before_counts_no_more_when_the_person_wants_to_be_asked_for_all() -> None:
+    gate = gate_that_sees("reads")
+    grant = gate.grant(propose(gate))
+    gate.policy = Policy()
+    with pytest.raises(GateError, match="policy was changed"):
+        gate.proposal_of(grant)
+
+
+def test_control_without_it_the_same_is_asked_for() -> None:
+    proposal = propose(gate_that_sees("reads", policy=Policy()))
+    assert (proposal.verdict, proposal.is_promised) == ("ask", False)
 
 
 class Nested:

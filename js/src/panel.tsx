@@ -30,7 +30,7 @@ import { Sent } from "./panel/sent";
 import { StateLine, StopButton } from "./panel/state";
 import { stretches } from "./panel/stretches";
 import { Welcome } from "./panel/welcome";
-import type { AboutCell, Question, ReplaceCell } from "./protocol";
+import type { AboutCell, Question, ReplaceCell, Settings } from "./protocol";
 import { Transport } from "./transport";
 import type { ShowWidget } from "./widgets";
 import { WORDS } from "./words";
@@ -59,6 +59,7 @@ export function mountPanel(root: HTMLElement, wire: Wire, options: Options = {})
 const NOTICE_MS = 4_000;
 const LETTER_MS = 60;
 const LONG_NOTICE = 300; // characters
+const ASKS: readonly Settings["asks"][] = ["always", "changes", "never"];
 
 type Notice = { text: string; level: "info" | "error" } | null;
 interface Props {
@@ -137,6 +138,11 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
   };
   const runCommand = (line: string) =>
     void command(line).catch((error: unknown) => say(sentenceOf(error), "error"));
+
+  const setAsks = (when: Settings["asks"]) => {
+    if (settings.auto_run && when !== "never") runCommand("config auto_run False");
+    runCommand(`config ask ${when}`);
+  };
 
   const send = async ({ text, attachments }: Outgoing) => {
     say("");
@@ -303,6 +309,14 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
             </span>
           </div>
         ) : null}
+        {settings.asks === "changes" ? (
+          <div class="lmc-banner lmc-calm" role="note">
+            <Icon name="info" />
+            <span>
+              <b>{WORDS.asksForChanges}</b> {WORDS.asksForChangesHow}
+            </span>
+          </div>
+        ) : null}
         {settings.unsaved ? (
           <div class="lmc-banner lmc-calm" role="note">
             <Icon name="info" />
@@ -411,6 +425,15 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
                         { label: WORDS.commands, hint: "/", act: () => composer.current?.begin("/") },
                         { label: WORDS.references, hint: "@", act: () => composer.current?.begin("@") },
                       ],
+                    },
+                    {
+                      label: WORDS.asks,
+                      items: ASKS.map((when) => ({
+                        label: WORDS.askWays[when][0],
+                        hint: WORDS.askWays[when][1],
+                        checked: settings.asks === when,
+                        act: (event) => trusted(event) && setAsks(when),
+                      })),
                     },
                     {
                       items: [

@@ -182,6 +182,8 @@ export interface Settings {
   chosen: boolean;
   /** Whether code runs unasked: a banner stays visible while it does. */
   auto_run: boolean;
+  /** When the person is asked: for each block, only where it changes something, or never. */
+  asks: "always" | "changes" | "never";
   /** What this conversation is called in the list; "" for a new one. */
   title: string;
   /** A sentence while it cannot be written to disk: a banner stays visible; else "". */

@@ -40,6 +40,14 @@ export const WORDS = {
   dismiss: "Dismiss",
   autoRun: "Code runs without asking.",
   autoRunHow: "To be asked again: %config LMC.auto_run = False",
+  asksForChanges: "Code that only reads and makes new names runs without asking.",
+  asksForChangesHow: "It is watched while it runs. To be asked for all code: the menu below the field.",
+  asks: "Ask before code runs",
+  askWays: {
+    always: ["For each block", ""],
+    changes: ["Only for changes", "what only reads and makes new names runs"],
+    never: ["Never", "all code runs with your rights"],
+  },
 
   // the record of a message
   you: "You",

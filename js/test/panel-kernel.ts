@@ -16,6 +16,7 @@ export const SETTINGS: Settings = {
   label: "Local model",
   chosen: true,
   auto_run: false,
+  asks: "always",
   title: "",
   unsaved: "",
 };

@@ -104,6 +104,13 @@ export class Page {
     await this.soon(() => this.kernel.events(...events));
   }
 
+  /** The item of the open menu that begins so. */
+  item(label: string): HTMLElement {
+    const found = this.all("[role^=menuitem]").find((one) => one.textContent?.startsWith(label));
+    if (!found) throw new Error(`there is no item ${label}`);
+    return found;
+  }
+
   text(selector = ".lmc-panel"): string {
     return this.find(selector).textContent ?? "";
   }

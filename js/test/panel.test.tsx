@@ -211,6 +211,32 @@ describe("the panel", () => {
     expect(page.text()).not.toContain(WORDS.autoRun);
   });
 
+  it("keeps a calmer one up while only changes are asked for, and says so in its menu", async () => {
+    await open({ ...CHAT, settings: { ...SETTINGS, asks: "changes" } });
+    expect(page.text()).toContain(WORDS.asksForChanges);
+    await page.press("More actions");
+    expect(page.item("Only for changes").getAttribute("aria-checked")).toBe("true");
+    expect(page.item("For each block").getAttribute("aria-checked")).toBe("false");
+    await page.events({ configured: SETTINGS });
+    expect(page.text()).not.toContain(WORDS.asksForChanges);
+  });
+
+  it("asks for more or less as its menu says", async () => {
+    await open(CHAT);
+    page.kernel.answers.set("command", () => ({ ok: true, value: "" }));
+    await page.press("More actions");
+    await page.soon(() => page.item("Only for changes").click());
+    expect(page.kernel.heard("command").map(({ line }) => line)).toEqual(["config ask changes"]);
+    await page.events({ configured: { ...SETTINGS, auto_run: true, asks: "never" } });
+    await page.press("More actions");
+    await page.soon(() => page.item("For each block").click());
+    expect(page.kernel.heard("command").map(({ line }) => line)).toEqual([
+      "config ask changes",
+      "config auto_run False",
+      "config ask always",
+    ]);
+  });
+
   it("always shows the state, with the kernel's own sentence where there is one", async () => {
     await open(CHAT);
     expect(page.text(".lmc-bar")).toBe("Ready");
@@ -653,7 +679,7 @@ describe("the composer", () => {
   it("swaps Enter and Shift+Enter, remembers it, and works where nothing can be remembered", async () => {
     await answering();
     await page.press("More actions");
-    await page.soon(() => page.find("[role=menuitemcheckbox]").click());
+    await page.soon(() => page.item("Enter sends").click());
     await page.type("one");
     await page.key("Enter");
     expect(page.kernel.heard("ask")).toEqual([]);
@@ -675,7 +701,7 @@ describe("the composer", () => {
     });
     await answering();
     await page.press("More actions");
-    await page.soon(() => page.find("[role=menuitemcheckbox]").click());
+    await page.soon(() => page.item("Enter sends").click());
     await page.type("three");
     await page.key("Enter");
     expect(page.kernel.heard("ask")).toEqual([]);

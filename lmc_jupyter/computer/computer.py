@@ -160,9 +160,20 @@ class Computer:
             guard.check_run(language, code)
         return self.run_granted(language, code)
 
-    def run_granted(self, language: str, code: str) -> Generator[Chunk, None, None]:
-        """As `run`, for code with a grant; no guard is asked."""
+    def run_granted(
+        self, language: str, code: str, *, is_promised: bool = False
+    ) -> Generator[Chunk, None, None]:
+        """As `run`, for code with a grant; no guard is asked.
+
+        Parameters
+        ----------
+        is_promised : whether the code runs unasked because it only reads and makes new names; a
+            language that can watch for that has `run_promised`
+        """
         target, screen = self._find(language), self._screen
+        if is_promised and (run := getattr(target, "run_promised", None)) is not None:
+            pieces: Generator[Chunk, None, None] = run(code)
+            return pieces
         hears = hasattr(target, "hears_pages") or getattr(target, "native", False)
         if screen is None or hears:  # of what the kernel itself shows no report is waited for
             return target.run(code)

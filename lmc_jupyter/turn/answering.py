@@ -317,9 +317,16 @@ class _UntilStopped:
     ) -> None:
         self._computer, self._stop, self._begins = computer, stop, begins
 
-    def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
+    def run_promised(self, language: str, code: str) -> Generator[Chunk, None, None]:
+        """As `run`, for code that is held to what it said."""
+        return self.run(language, code, is_promised=True)
+
+    def run(
+        self, language: str, code: str, *, is_promised: bool = False
+    ) -> Generator[Chunk, None, None]:
         self._begins()
-        pieces = self._computer.run_granted(language, code)
+        more = {"is_promised": True} if is_promised else {}
+        pieces = self._computer.run_granted(language, code, **more)
         # from here on its own `stop` reaches it
         if self._stop.is_set():
             pieces.close()

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LEVELS = ("notebook", "names", "none")
 """What a model may get of the notebook, from most to least."""
 
+ASK = ("never", "changes", "always")
+"""What the person is asked about before code runs, from least to most."""
+
 AGENTS = ("ask", "off")
 """What agents outside the notebook may do, from most to least."""
 
@@ -31,6 +34,9 @@ class Options:
 
     Parameters
     ----------
+    ask : when the person is asked before code runs: "always"; "changes", which lets Python run
+        unasked that only reads and makes new names, as far as can be seen; or "never", which is
+        the same as `auto_run=True`
     auto_run : whether code runs unasked: True for every language, or the languages that may
     deny : languages that never run, by any of their names; "*" is every language
     context : what the model gets of the notebook: "notebook" (the cells that ran, with their
@@ -45,6 +51,7 @@ class Options:
         "off" (nothing). True means "ask", False "off"
     """
 
+    ask: str = "always"
     auto_run: bool | Collection[str] = False
     deny: Collection[str] = ()
     context: str | bool = "notebook"
@@ -60,6 +67,7 @@ class Options:
     def __post_init__(self) -> None:
         object.__setattr__(self, "context", context_level(self.context))
         object.__setattr__(self, "agents", agents_level(self.agents))
+        object.__setattr__(self, "ask", ask_level(self.ask))
 
     def with_changes(self, changes: Mapping[str, Any]) -> Options:
         """These options with others in the place of some.
@@ -92,6 +100,20 @@ def agents_level(value: object) -> str:
     return _level("agents", value, AGENTS)
 
 
+def ask_level(value: object) -> str:
+    """One of `ASK`; there is no word for on or off.
+
+    Raises
+    ------
+    SessionError
+        For anything else.
+    """
+    if value not in ASK:
+        words = '"always", "changes" or "never"'
+        raise SessionError(f"ask must be {words}, not {value!r:.60}")
+    return str(value)
+
+
 SWITCH = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
 """Words that mean one or the other where a setting has no such word of its own."""
 
@@ -121,13 +143,18 @@ class _Configurable(Protocol):
 
 
 class Option(Generic[_Value]):
-    """An attribute of a session that is one of its options."""
+    """An attribute of a session that is one of its options.
 
-    def __init__(self, doc: str) -> None:
-        self.__doc__ = doc
+    Parameters
+    ----------
+    name : of the option, where the attribute has another one
+    """
+
+    def __init__(self, doc: str, name: str = "") -> None:
+        self.__doc__, self._name = doc, name
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+        self._name = self._name or name
 
     @overload
     def __get__(self, session: None, owner: type) -> Option[_Value]: ...
@@ -151,6 +178,7 @@ class WithOptions:
     _rules: Rules
     prompt: Prompt
 
+    asks = Option[str]('When the person is asked: "always", "changes" or "never".', "ask")
     auto_run = Option[bool | Collection[str]]("Which code runs unasked.")
     deny = Option[Collection[str]]('Languages that never run; "*" is every language.')
     context = Option[str | bool]('What it gets of the notebook: "notebook", "names" or "none".')
@@ -172,6 +200,11 @@ class WithOptions:
     def runs_unasked(self) -> bool:
         """Whether any code runs unasked now: `limits` may be stricter than `auto_run`."""
         return self._rules.runs_unasked
+
+    @property
+    def asks_now(self) -> str:
+        """When the person is asked now, one of `ASK`: `auto_run` and `limits` have a part in it."""
+        return self._rules.asks
 
     @property
     def limits(self) -> Limits:

@@ -81,5 +81,15 @@ class Rules:
         """Whether any code runs unasked now: `limits` may be stricter than `auto_run`."""
         return self.gate.policy.runs_unasked and self._limits.run
 
+    @property
+    def asks(self) -> str:
+        """When the person is asked now, one of `ASK`."""
+        if self.runs_unasked:
+            return "never"
+        return "changes" if self.gate.policy.asks_for_changes and self._limits.run else "always"
+
     def _policy(self, options: Options) -> Policy:
-        return Policy.of(False if self._limits.ask_always else options.auto_run, options.deny)
+        if self._limits.ask_always:
+            return Policy.of(False, options.deny)
+        run = True if options.ask == "never" else options.auto_run
+        return Policy.of(run, options.deny, changes=options.ask == "changes")

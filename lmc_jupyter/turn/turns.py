@@ -241,6 +241,10 @@ class Blocks:
         names = self._changes()
         if names is not None:
             self._tell(events.NamesChanged(names))
+        others = [] if names is None else [*names.changed, *names.removed]
+        if others and fate == "ran unasked" and self._gate.policy.asks_for_changes:
+            which = ", ".join(f"`{name}`" for name in others[:3])
+            self._gate.doubt = f"the block before changed {which} unasked, which it did not say"
 
     def _become(self, fate: Fate, seconds: float = 0.0, code: str | None = None) -> None:
         self._tell(events.Became(fate, seconds, code))

@@ -17,6 +17,10 @@ import pandas as pd
 import pytest
 
 from lmc_jupyter.computer.effects import find_effects
+from lmc_jupyter.computer.languages.python_uses import uses
+from lmc_jupyter.content.effect import Effect
+from lmc_jupyter.gate import Gate
+from lmc_jupyter.limits import Policy
 
 BLOCKS = Path(__file__).parent / "effects" / "blocks.txt"
 RIGHT = 0.95
@@ -126,3 +130,36 @@ def test_no_name_of_the_person_s_that_is_bound_anew_is_left_out(wrong):
         )
     ]
     assert silent == []
+
+
+UNASKED = 0.9
+"""The share of blocks that only read and make names which run unasked under `ask = "changes"`."""
+HARMLESS_LABELS = ("makes", "reads")
+
+
+def is_harmless(block):
+    return bool(block.effects) and all(each.startswith(HARMLESS_LABELS) for each in block.effects)
+
+
+def test_no_block_that_changes_something_runs_unasked_and_nearly_all_others_do(
+    live, record_property
+):
+    unasked, honest, wrong = 0, 0, []
+    for block in read_blocks():
+        names = {name: live[name] for name in {*block.names, "np", "pd", "plt"}}
+        gate = Gate(
+            Policy(changes=True),
+            uses=lambda language, code: (language, *uses(code, None)),
+            effects=lambda language, code, names=names: (
+                find_effects(language, code, names) or (Effect("reads", ""),)
+            ),
+        )
+        runs = gate.propose(1, 1, block.language, block.code).verdict == "allow"
+        if is_harmless(block) or not block.effects:
+            honest += block.language == "python"
+            unasked += runs
+        elif runs:
+            wrong.append(block.code)
+    assert wrong == []
+    assert unasked >= UNASKED * honest
+    record_property("figure", f"{unasked} of {honest} blocks that only read and make names")

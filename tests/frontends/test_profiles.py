@@ -17,7 +17,7 @@ from lmc_jupyter.errors import FormatError, LMCError
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.lmc import canonical
-from lmc_jupyter.turn.options import AGENTS, LEVELS
+from lmc_jupyter.turn.options import AGENTS, ASK, LEVELS
 
 ROOT = Path(__file__).parents[2]
 
@@ -364,6 +364,7 @@ def test_a_folder_is_stricter_than_the_person_s_profile(load, mine):
 WORDS = st.lists(st.sampled_from(["python", "py", "shell", "bash", "r", "*", "cobol"]), max_size=4)
 SETTINGS = {
     "agents": st.sampled_from(AGENTS),
+    "ask": st.sampled_from(ASK),
     "auto_run": st.booleans() | WORDS,
     "deny": WORDS,
     "context": st.sampled_from(LEVELS),
@@ -410,6 +411,7 @@ def test_nothing_gets_looser(current, wanted):
     assert denied >= before
     assert LEVELS.index(after["context"]) >= LEVELS.index(current["context"])
     assert AGENTS.index(after["agents"]) >= AGENTS.index(current["agents"])
+    assert ASK.index(after["ask"]) >= ASK.index(current["ask"])
     assert after["context_values"] <= current["context_values"]
     for name in ("max_turns", "max_cost", "max_session_cost", "max_day_cost"):
         if current[name] is not None:

@@ -17,7 +17,7 @@ interface Item {
   disabled?: boolean;
   /** Whether it is on; such an item can be switched. */
   checked?: boolean;
-  act(): void;
+  act(event: Event): void;
 }
 
 /** Items that belong together; without a label they just stand there. */
@@ -103,9 +103,9 @@ function OneItem({ item, close }: { item: Item; close(): void }): VNode {
       role={switches ? "menuitemcheckbox" : "menuitem"}
       aria-checked={switches ? checked : undefined}
       disabled={disabled ?? false}
-      onClick={() => {
+      onClick={(event) => {
         close();
-        act();
+        act(event);
       }}
     >
       {switches ? <span class="lmc-check">{checked ? <Icon name="check" /> : null}</span> : null}

@@ -160,7 +160,7 @@ DISHONEST = re.compile(
     r"|import_module|compile_\w+|testing|_?private)(?:$|\.)"
     r"|(?:torch|keras|joblib|spacy|gensim|yaml|dill)\b.*\.(?:load|load_all)$|IPython\.(?!display)"
     r"|(?!yaml).*\.(?:(?:save|write|export|sink|dump)(?:_\w*|mat)?|imsave|imwrite)$"
-    r"|pandas.*\.(?:eval|query)$|numpy\.load$"
+    r"|pandas.*\.(?:eval|query)$|numpy\.load$|pyarrow\.fs(?:$|\.)"
 )
 """…these, and what is called as if it wrote a file."""
 MIXED = _table("""

@@ -111,7 +111,13 @@ class LivePython:
         ComputerError
             When the generator is read on another thread than the one that began it.
         """
-        block = PythonBlock(self, code)
+        return self._begin(PythonBlock(self, code))
+
+    def run_promised(self, code: str) -> Pieces:
+        """As `run`; before something happens beyond reading and new names, the person is asked."""
+        return self._begin(PythonBlock(self, code, is_promised=True))
+
+    def _begin(self, block: PythonBlock) -> Pieces:
         self._open.add(ref(block, self._open.discard))
         return self._run(block)
 

@@ -11,14 +11,16 @@ import contextvars
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.computer.output_buffer import OutputBuffer
 from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.content.error_text import short, stopped
+from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel.active_line import ActiveLine, blank_lines, first_line
+from lmc_jupyter.kernel.audit import Answer, Promise
 from lmc_jupyter.kernel.between_cells import Payloads
 from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.changes import Watch
@@ -46,8 +48,11 @@ _of_block: contextvars.ContextVar[PythonBlock | None] = contextvars.ContextVar(
 class PythonBlock:
     """One block of code, with its output."""
 
-    def __init__(self, python: LivePython, code: str) -> None:
+    def __init__(self, python: LivePython, code: str, *, is_promised: bool = False) -> None:
         self.python, self.code = python, code
+        self._promise: AbstractContextManager[object] = nullcontext()
+        if is_promised:
+            self._promise = Promise(self._ask_about, self.foreign)
         self.interrupts = Interruptible()
         self.is_interrupted = False
         """Whether an interrupt ended it."""
@@ -108,6 +113,18 @@ class PythonBlock:
         self.outbox.text("\n" if password else f"{answer}\n")
         return answer
 
+    def _ask_about(self, what: str) -> Answer:
+        """Ask whether the code may do this, which it had not said; where nobody is, it may not."""
+        prompt = (
+            f"This code ran unasked because it only reads. Now it wants to {what}. "
+            "Go on? y: yes, a: and with all such of this code, n: no, stop here: "
+        )
+        try:
+            word = input(prompt).strip().lower()[:1]
+        except (EOFError, RuntimeError, ComputerError):
+            return "stop"
+        return {"y": "go on", "a": "go on with such"}.get(word, "stop")  # type: ignore[return-value]
+
     def abandon(self) -> None:
         """Undo its changes to the shell: it cannot be ended and never goes on."""
         if self._capture is not None:
@@ -145,11 +162,12 @@ class PythonBlock:
             self._lines,
         ):
             try:
-                error = self.interrupts.run(
-                    lambda: execute(
-                        shell, self.code, self.interrupts, self._breathe, self._set_filename
+                with self._promise:
+                    error = self.interrupts.run(
+                        lambda: execute(
+                            shell, self.code, self.interrupts, self._breathe, self._set_filename
+                        )
                     )
-                )
             except (KeyboardInterrupt, asyncio.CancelledError) as stop:
                 error = stop
             self._capture.drain()

@@ -22,7 +22,7 @@ from lmc_jupyter.frontends.config.traces import IN_FOLDER as IN_FOLDER
 from lmc_jupyter.keys import is_secret, redact
 from lmc_jupyter.limits import Policy
 from lmc_jupyter.lmc import canonical
-from lmc_jupyter.turn.options import AGENTS, LEVELS, SWITCH, context_level
+from lmc_jupyter.turn.options import AGENTS, ASK, LEVELS, SWITCH, context_level
 
 """The profile of a working directory."""
 
@@ -318,6 +318,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "off": lambda now, value: now and value,
     "level": lambda now, value: max(now, value, key=LEVELS.index),
     "shut": lambda now, value: max(now, value, key=AGENTS.index),
+    "asks": lambda now, value: max(now, value, key=ASK.index),
     "": lambda now, value: now,  # noqa: ARG005 - a profile in a working directory cannot set it
 }
 """What `stricter` of a trait means: (value now, value wished) -> the stricter of both."""

@@ -26,7 +26,7 @@ from traitlets import (
 from traitlets.config import Config, SingletonConfigurable
 
 from lmc_jupyter.errors import LMCError, SessionError
-from lmc_jupyter.turn.options import NAMES, Options, agents_level, context_level
+from lmc_jupyter.turn.options import NAMES, Options, agents_level, ask_level, context_level
 
 _OF_TRAIT = re.compile(r"The (?:value of the )?'(\w+)' trait of an? LMC instance")
 """How traitlets names a setting in its own sentences."""
@@ -133,6 +133,13 @@ class LMC(SingletonConfigurable):
     # Options of a session: each is a field of `Options`, which has its default. `stricter` says
     # which values a profile in a working directory may set, see `profiles.stricter`.
 
+    ask = Level(
+        ask_level,
+        default_value=Options.ask,
+        help="When you are asked before code runs: 'always'; 'changes' lets Python run unasked "
+        "that only reads and makes new names, as far as can be seen, and asks for all else; "
+        "'never' is the same as auto_run = True.",
+    ).tag(config=True, stricter="asks")
     auto_run = Union(
         [Bool(), List(Unicode())],
         default_value=Options.auto_run,

@@ -136,6 +136,7 @@ def settings(session: Session) -> dict[str, Any]:
         "label": clean(_label(session)),
         "chosen": session.choice.spec is not None or bool(os.environ.get("LMC_MODEL")),
         "auto_run": session.runs_unasked,
+        "asks": session.asks_now,
         "title": clean(session.journal.title),
         "unsaved": clean(session.journal.problem),
     }

@@ -1,0 +1,217 @@
+"""Code that has promised to read and make names only: each event outside of that waits for a yes,
+before it happens."""
+
+from __future__ import annotations
+
+import builtins
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmc_jupyter.computer.languages.python import LivePython
+from lmc_jupyter.kernel import audit
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its programs are POSIX's")
+
+EVENTS = {
+    "open": "with open('out', 'w') as file:\n    n = file.write('1')",
+    "open to append": "open('out', 'ab').close()",
+    "os.open": "import os\nos.close(os.open('out', os.O_CREAT | os.O_WRONLY))",
+    "pathlib": "from pathlib import Path\nPath('out').write_text('1')",
+    "mkdir": "from pathlib import Path\nPath('out').mkdir()",
+    "rename": "import os\nos.rename('there', 'out')",
+    "copy": "import shutil\nshutil.copy('there', 'out')",
+    "link": "import os\nos.symlink('there', 'out')",
+    "sqlite": (
+        "import sqlite3\nit = sqlite3.connect('out')\nit.execute('create table t (a)')\nit.close()"
+    ),
+    "pandas": "import pandas as pd\npd.DataFrame({'a': [1]}).to_csv('out')",
+    "numpy": "import numpy as np\nnp.arange(3).tofile('out')",
+    "program": "import subprocess\nsubprocess.run(['touch', 'out'])",
+    "system": "import os\n_ = os.system('touch out')",
+    "spawn": "import os\nos.waitpid(os.posix_spawn('/bin/touch', ['touch', 'out'], {}), 0)",
+    "a thread": (
+        "import threading\n"
+        "thread = threading.Thread(target=lambda: open('out', 'w').close())\n"
+        "thread.start()\nthread.join()"
+    ),
+    "in except": (
+        "try:\n    open('out', 'w').close()\nexcept Exception:\n    print('went on by another way')"
+    ),
+}
+"""Each makes `out` where it may."""
+GONE = {
+    "remove": "import os\nos.remove('there')",
+    "unlink": "from pathlib import Path\nPath('there').unlink()",
+    "rmtree": "import shutil\nshutil.rmtree('folder')",
+    "rmdir": "import os\nos.rmdir('folder/empty')",
+    "truncate": "import os\nos.truncate('there', 0)",
+    "empty": "open('there', 'w').close()",
+}
+HONEST = {
+    "reading": "with open('there') as file:\n    text = file.read()\nopen('there', 'rb').close()",
+    "os": "import os\nnames = os.listdir('.')\nsize = os.stat('there').st_size",
+    "null": "import os\nopen(os.devnull, 'w').close()",
+    "temporary": (
+        "import tempfile\nwith tempfile.NamedTemporaryFile() as file:\n    n = file.write(b'1')"
+    ),
+    "a database in memory": "import sqlite3\nr = sqlite3.connect(':memory:').execute('select 1')",
+    "numpy": "import numpy as np\na = np.linalg.inv(np.eye(3))",
+    "pandas": (
+        "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2], 'b': ['x', 'y']})\n"
+        "t = df.groupby('b').a.sum()\nt"
+    ),
+    "polars": "import polars as pl\np = pl.DataFrame({'a': [1]}).with_columns(b=pl.col('a'))\np",
+    "matplotlib": (
+        "import matplotlib\nmatplotlib.use('Agg')\nimport matplotlib.pyplot as plt\n"
+        "fig, ax = plt.subplots()\nline = ax.plot([1, 2])\nfig.canvas.draw()\nplt.close()"
+    ),
+    "plotly": "import plotly.express as px\nfigure = px.line(x=[1], y=[2])\nj = figure.to_json()",
+    "altair": "import altair as alt\nc = alt.Chart().mark_bar().to_dict(validate=False)",
+    "duckdb": "import duckdb\nn = duckdb.sql('select 42').fetchall()",
+    "pillow": "from PIL import Image\ni = Image.new('RGB', (3, 3)).resize((2, 2))",
+    "pyarrow": "import pyarrow as pa\nt = pa.table({'a': [1]}).num_rows",
+    "requests": "import requests\nq = requests.Request('GET', 'http://x').prepare()",
+    "processor": "import platform\nname = platform.processor()",
+    "json": "import json\nd = json.loads('[1]')",
+    "threads": (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "with ThreadPoolExecutor() as pool:\n    r = list(pool.map(abs, [-1]))"
+    ),
+}
+
+
+class Person:
+    """Answers every question with the same word."""
+
+    def __init__(self, word: str) -> None:
+        self.word, self.asked = word, []
+
+    def __call__(self, prompt: str = "") -> str:
+        self.asked.append(prompt)
+        if self.word == "nobody":
+            raise EOFError
+        return self.word
+
+
+@pytest.fixture
+def run(shell, tmp_path, monkeypatch):
+    """Run code in a folder of its own: (what it printed, the questions)."""
+    (tmp_path / "folder" / "empty").mkdir(parents=True)
+    (tmp_path / "there").write_text("there")
+    monkeypatch.chdir(tmp_path)
+
+    def run(code: str, word: str = "n", *, is_promised: bool = True) -> tuple[str, list[str]]:
+        person = Person(word)
+        monkeypatch.setattr(builtins, "input", person)
+        python = LivePython(shell)
+        pieces = python.run_promised(code) if is_promised else python.run(code)
+        text = "".join(str(each.content) for each in pieces if each.format == "output")
+        return text, person.asked
+
+    return run
+
+
+def state(folder: Path) -> dict[str, Any]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("code", [*EVENTS.values(), *GONE.values()], ids=[*EVENTS, *GONE])
+@pytest.mark.parametrize("word", ["n", "", "nobody"])
+def test_without_a_yes_it_does_not_happen(run, tmp_path, code, word):
+    before = state(tmp_path)
+    text, asked = run(code, word)
+    assert state(tmp_path) == before
+    assert len(asked) == 1
+    assert "went on by another way" not in text
+    assert "which was not allowed" in text or "thread" in code
+
+
+@pytest.mark.parametrize("code", [*EVENTS.values(), *GONE.values()], ids=[*EVENTS, *GONE])
+def test_with_a_yes_it_does(run, tmp_path, code):
+    before = state(tmp_path)
+    _, asked = run(code, "y")
+    assert asked
+    assert state(tmp_path) != before
+
+
+@pytest.mark.parametrize("code", [*EVENTS.values(), *GONE.values()], ids=[*EVENTS, *GONE])
+def test_control_code_that_has_promised_nothing_is_not_asked(run, tmp_path, code):
+    before = state(tmp_path)
+    _, asked = run(code, is_promised=False)
+    assert asked == []
+    assert state(tmp_path) != before
+
+
+@pytest.mark.parametrize("code", HONEST.values(), ids=HONEST)
+def test_what_reads_computes_and_draws_is_not_asked(run, code):
+    text, asked = run(code)
+    assert asked == []
+    assert "not allowed" not in text
+    assert "Error" not in text
+
+
+def test_a_yes_to_all_such_counts_for_this_code_alone(run, tmp_path):
+    code = "for n in range(3):\n    open(f'out{n}', 'w').close()"
+    _, asked = run(code, "a")
+    assert len(asked) == 1
+    assert "write out0" in asked[0]
+    _, asked = run(code, "a")
+    assert len(asked) == 1
+
+
+def test_a_connection_is_asked_for_before_it_is_made(run):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        code = (
+            "import socket\ns = socket.socket()\n"
+            f"s.connect(('127.0.0.1', {server.getsockname()[1]}))\ns.close()"
+        )
+        _, asked = run(code)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+        assert "connect to 127.0.0.1" in asked[0]
+        run(code, "y")
+        server.accept()[0].close()
+
+
+def test_a_name_that_is_looked_up_is_asked_for(run):
+    text, asked = run("import socket\nsocket.getaddrinfo('example.invalid', 80)")
+    assert "connect to example.invalid" in asked[0]
+    assert "not allowed" in text
+
+
+def test_what_others_do_meanwhile_is_not_the_codes(run, shell, tmp_path):
+    begin, end = threading.Event(), threading.Event()
+
+    def other() -> None:
+        begin.wait(60)
+        (tmp_path / "theirs").write_text("1")
+        end.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    shell.user_ns.update(begin=begin, end=end)
+    _, asked = run("begin.set()\nend.wait(60)")
+    thread.join()
+    assert asked == []
+    assert (tmp_path / "theirs").exists()
+
+
+@pytest.mark.parametrize("name", ["system", "unlink"])
+def test_what_is_called_of_the_systems_library_is_asked_for(run, name):
+    _, asked = run(f"import ctypes\ncall = ctypes.CDLL('libc.so.6').{name}")
+    assert f"call {name} of the system's own library" in asked[0]
+
+
+def test_idle_it_looks_at_nothing(run):
+    run("1")
+    assert audit._promises == []
