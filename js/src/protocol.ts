@@ -110,6 +110,8 @@ export interface Input {
   password: boolean;
   /** We ask, for the key of the name `prompt`; an older kernel does not say. */
   key?: boolean;
+  /** We ask, and these are the answers: what is sent, and its button. Empty: a line is typed. */
+  choices?: [string, string][];
 }
 
 /** What became of HTML or JavaScript in its frame. */

@@ -42,6 +42,7 @@ export const WORDS = {
   autoRunHow: "To be asked again: %config LMC.auto_run = False",
   asksForChanges: "Code that only reads and makes new names runs without asking.",
   asksForChangesHow: "It is watched while it runs. To be asked for all code: the menu below the field.",
+  promiseLabel: "This code wants to do more",
   asks: "Ask before code runs",
   askWays: {
     always: ["For each block", ""],

@@ -56,6 +56,24 @@ describe("a running program's question", () => {
     expect(page.root.innerHTML).not.toContain("hunter2");
   });
 
+  it("of ours has a button for each answer, which counts once it stood there, and by a real press", async () => {
+    const choices: [string, string][] = [["y", "Go on"], ["n", "Stop here"]];
+    page = await Page.open({ state: RUNNING, input: { id: "i7", prompt: "It wants to <b>write</b> a.", password: false, choices } });
+    expect(page.find(".lmc-asks-prompt").textContent).toBe("It wants to <b>write</b> a.");
+    expect(page.root.querySelector(".lmc-asks-field")).toBeNull();
+    expect((page.button("Go on") as HTMLButtonElement).disabled).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    await page.soon(() => undefined);
+    hand.trusted = false;
+    await page.press("Go on");
+    expect(page.kernel.heard("input")).toEqual([]);
+    hand.trusted = true;
+    await page.press("Stop here");
+    expect(page.kernel.heard("input")).toMatchObject([{ input: "i7", text: "n" }]);
+    await page.press("Go on");
+    expect(page.kernel.heard("input")).toHaveLength(1);
+  });
+
   it("for a key says which, and Escape leaves it out and stops no answer", async () => {
     page = await Page.open({ state: RUNNING, input: { id: "i9", prompt: "SOME_API_KEY", password: true, key: true } });
     const card = page.find(".lmc-asks");

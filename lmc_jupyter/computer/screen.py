@@ -7,8 +7,12 @@ it cannot do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+Choices = Sequence[tuple[str, str]]
+"""(what is answered, what its button says)."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,10 @@ class Screen(Protocol):
         """
         ...
 
-    def ask(self, prompt: str, password: bool = False) -> str:
+    def ask(self, prompt: str, password: bool = False, choices: Choices = ()) -> str:
         """The answer that the person types to a program, waited for on the caller's thread.
+
+        With `choices` it is no program that asks, and the answer is one of these.
 
         The caller shows prompt and answer, as a terminal would; nobody stores a password.
 

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from lmc_jupyter.computer.screen import Choices
 from lmc_jupyter.lmc import clean
 
 MOST_PROMPT = 2_000
@@ -34,12 +35,15 @@ class Inputs:
         self._open: list[_InputRequest] = []
         self._over = False
 
-    def ask(self, prompt: str, password: bool = False, key: bool = False) -> str:
+    def ask(
+        self, prompt: str, password: bool = False, key: bool = False, choices: Choices = ()
+    ) -> str:
         """What the person types; on the thread of whoever asks.
 
         Parameters
         ----------
         key : it is no code that asks, but we, for the key of the name `prompt`
+        choices : we ask, and these are the answers
 
         Raises
         ------
@@ -49,7 +53,7 @@ class Inputs:
             When the answer is stopped meanwhile.
         """
         __tracebackhide__ = True
-        question = _InputRequest(prompt, password, key)
+        question = _InputRequest(prompt, password, key, choices)
         try:
             self._open.append(question)
             if self._over:
@@ -106,11 +110,12 @@ _numbers = itertools.count()
 class _InputRequest:
     """One that waits."""
 
-    def __init__(self, prompt: str, password: bool, key: bool) -> None:
+    def __init__(self, prompt: str, password: bool, key: bool, choices: Choices) -> None:
         self.id = uuid.uuid4().hex
         self.number = next(_numbers)
         self.thread = threading.get_ident()
         self._prompt, self._password, self._key = prompt, password, key
+        self._choices = choices
         self._answers: queue.SimpleQueue[tuple[Literal["text", "end", "stop"], str]] = (
             queue.SimpleQueue()
         )
@@ -124,6 +129,7 @@ class _InputRequest:
             "prompt": clean(prompt),
             "password": self._password,
             "key": self._key,
+            "choices": self._choices,
         }
 
     def tell(self, kind: Literal["text", "end", "stop"], text: str = "") -> None:

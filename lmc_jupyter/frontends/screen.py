@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lmc_jupyter.computer.screen import Page, PendingPage
+from lmc_jupyter.computer.screen import Choices, Page, PendingPage
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.frontends.inputs import Inputs
 from lmc_jupyter.lmc import clean
@@ -128,10 +128,10 @@ class PanelScreen:
         """See `lmc_jupyter.computer.screen.Screen`."""
         return self.pages.expect(code)
 
-    def ask(self, prompt: str, password: bool = False) -> str:
+    def ask(self, prompt: str, password: bool = False, choices: Choices = ()) -> str:
         """See `lmc_jupyter.computer.screen.Screen`."""
         __tracebackhide__ = True
-        return self.inputs.ask(prompt, password)
+        return self.inputs.ask(prompt, password, choices=choices)
 
     def stop(self) -> None:
         """Whoever waits for a page or a person waits no longer."""
@@ -159,11 +159,12 @@ class CellScreen:
         """See `lmc_jupyter.computer.screen.Screen`."""
         return self._pages.expect(code) if self._has_browser() else None
 
-    def ask(self, prompt: str, password: bool = False) -> str:
-        """See `lmc_jupyter.computer.screen.Screen`."""
+    def ask(self, prompt: str, password: bool = False, choices: Choices = ()) -> str:
+        """See `lmc_jupyter.computer.screen.Screen`; a choice is typed."""
         if self._ask is None:
             raise ComputerError("the code asks for input, and nobody can be asked here")
-        return self._ask(prompt, password)
+        words = ", ".join(f"{word}: {name}" for word, name in choices)
+        return self._ask(f"{prompt} ({words}) " if words else prompt, password)
 
 
 def read_page(content: object) -> Page | None:

@@ -70,6 +70,7 @@ class Promise:
         OutsidePromise
             When the person says no, or nobody can be asked.
         """
+        __tracebackhide__ = True
         if threading.get_ident() in self._others or getattr(self._asking, "now", False):
             return
         self._asking.now = True  # what looking and asking do is not the code's
@@ -97,6 +98,7 @@ class Promise:
 
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    __tracebackhide__ = True
     if _promises and (event in _EVENTS or event == "tempfile.mkstemp"):
         _promises[-1].meet(event, arguments)
 

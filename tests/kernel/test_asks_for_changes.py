@@ -99,8 +99,10 @@ def test_what_could_not_be_seen_waits_before_it_happens(lab, panel, out, word, i
     question = panel.until(lambda: panel.view.input, "the question of the code")
     assert "wants to write out" in question["prompt"]
     assert not out.exists()
+    assert [word for word, _ in question["choices"]] == ["y", "a", "n"]
     panel.tell({"kind": "input", "input": question["id"], "text": word})
     panel.over()
+    assert "wants to write" not in console(panel), "the question is not the code's output"
     assert out.exists() is is_there
     assert ("which was not allowed" in console(panel)) is not is_there
 

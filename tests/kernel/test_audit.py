@@ -172,8 +172,8 @@ def test_a_connection_is_asked_for_before_it_is_made(run):
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         code = (
-            "import socket\ns = socket.socket()\n"
-            f"s.connect(('127.0.0.1', {server.getsockname()[1]}))\ns.close()"
+            "import socket\nwith socket.socket() as it:\n"
+            f"    it.connect(('127.0.0.1', {server.getsockname()[1]}))"
         )
         _, asked = run(code)
         with pytest.raises(BlockingIOError):

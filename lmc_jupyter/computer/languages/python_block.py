@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 LONG_TRACEBACK = 15
 """Lines from which on a cell shows the short form of a traceback."""
 
+_ANSWERS = (("y", "Go on"), ("a", "Go on with all such"), ("n", "Stop here"))
+"""To code that wants to do more than it said."""
 _blocks: list[PythonBlock] = []
 """The blocks that have begun and not ended; each one was started by the one before it."""
 _of_block: contextvars.ContextVar[PythonBlock | None] = contextvars.ContextVar(
@@ -115,15 +117,17 @@ class PythonBlock:
 
     def _ask_about(self, what: str) -> Answer:
         """Ask whether the code may do this, which it had not said; where nobody is, it may not."""
-        prompt = (
-            f"This code ran unasked because it only reads. Now it wants to {what}. "
-            "Go on? y: yes, a: and with all such of this code, n: no, stop here: "
-        )
+        prompt = f"This code ran unasked because it only reads. Now it wants to {what}."
+        screen = self.python.screen
         try:
-            word = input(prompt).strip().lower()[:1]
+            if self.show or screen is None:  # the cell's own keyboard, as `input()` has it
+                words = ", ".join(f"{word}: {name}" for word, name in _ANSWERS)
+                word = input(f"{prompt} ({words}) ").strip().lower()[:1]
+            else:
+                word = screen.ask(prompt, choices=_ANSWERS)
         except (EOFError, RuntimeError, ComputerError):
             return "stop"
-        return {"y": "go on", "a": "go on with such"}.get(word, "stop")  # type: ignore[return-value]
+        return "go on" if word == "y" else "go on with such" if word == "a" else "stop"
 
     def abandon(self) -> None:
         """Undo its changes to the shell: it cannot be ended and never goes on."""

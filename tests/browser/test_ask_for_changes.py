@@ -1,0 +1,65 @@
+"""`ask = "changes"` as a person has it in JupyterLab: chosen in the panel's menu, said by a banner;
+what only reads runs, what changes something waits, and what was not seen waits while it runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.long]
+
+TALK = """
+import pandas as pd
+sales = pd.DataFrame({'city': ['Oslo', 'Bergen'], 'price': [2, 3]})
+script([said('First the mean.'), code("means = sales.groupby('city').price.mean()", end=True)],
+       [said('Now a column.'), code("sales['vat'] = sales.price * 0.25", end=True)],
+       [said('Done.')])
+"""
+UNSEEN = """
+from lmc_jupyter.computer import effects
+from lmc_jupyter.content.effect import Effect
+effects.find_effects = lambda *_: (Effect('reads', ''),)
+write = "with open('out.csv', 'w') as file:\\n    file.write('1')"
+script([said('I look.'), code(write, end=True)], [said('It was not allowed.')])
+"""
+
+
+def look(page, name: str) -> None:
+    """A picture for whoever wants to see it: LMC_TEST_PICTURES names a folder."""
+    if folder := os.environ.get("LMC_TEST_PICTURES"):
+        page.screenshot(path=str(Path(folder) / f"{name}.png"))
+
+
+def test_only_what_changes_something_waits_and_what_was_not_seen_waits_too(pages, lab):
+    page = pages.page()
+    chat = pages.open(page, "changes.ipynb")
+    chat.button("More actions").click()
+    look(page, "ask-menu")
+    page.get_by_role("menuitemcheckbox", name="Only for changes").click()
+    expect(chat.panel).to_contain_text("Code that only reads and makes new names runs")
+    chat.do(TALK)
+    chat.ask("What is the mean price by city? Then add the VAT.")
+    chat.card.wait_for()
+    expect(chat.record("code", "assistant").first).to_contain_text("ran without asking")
+    expect(chat.card).to_contain_text("changes your sales")
+    look(page, "ask-changes")
+    chat.press("Run")
+    chat.state("done")
+    chat.do(UNSEEN)
+    chat.ask("Look.")
+    question = page.get_by_role("group", name="This code wants to do more")
+    expect(question).to_contain_text("Now it wants to write out.csv.")
+    stop = question.get_by_role("button", name="Stop here")
+    expect(stop).to_be_enabled()
+    look(page, "ask-unseen")
+    assert not (lab.root / "out.csv").exists()
+    stop.click()
+    chat.state("done")
+    assert not (lab.root / "out.csv").exists()
+    expect(chat.record("console").last).to_contain_text("which was not allowed")
+    expect(chat.record("console").last).not_to_contain_text("audit.py")
+    look(page, "ask-stopped")
+    pages.end(page)
