@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -77,10 +78,9 @@ class Promise:
         try:
             if self._is_foreign() or threading.current_thread().name.startswith("lmc-"):
                 return
-            if event == "tempfile.mkstemp":
-                self._temporary.add(str(arguments[0]))
-                return
             found = _EVENTS[event](arguments)
+            if event == "tempfile.mkstemp" and _is_in_temporary_folder(arguments[0]):
+                self._temporary.add(str(arguments[0]))
             if found is None or found[0] in self._allowed or self._is_temporary(arguments):
                 return
             act, what = found
@@ -99,8 +99,11 @@ class Promise:
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     __tracebackhide__ = True
-    if _promises and (event in _EVENTS or event == "tempfile.mkstemp"):
-        _promises[-1].meet(event, arguments)
+    if not _promises or event not in _EVENTS:
+        return
+    if event == "open" and not arguments[2] & _WRITES:
+        return  # by far the most that honest code does
+    _promises[-1].meet(event, arguments)
 
 
 # What each event is -------------------------------------------------------------------------------
@@ -119,10 +122,6 @@ def _file(verb: str) -> Callable[[tuple[Any, ...]], Found]:
 
 
 def _opened(arguments: tuple[Any, ...]) -> Found:
-    mode, flags = (*arguments, None, None, 0)[1:3]
-    by_mode = isinstance(mode, str) and any(letter in mode for letter in "wax+")
-    if not by_mode and not (isinstance(flags, int) and flags & _WRITES):
-        return None
     if isinstance(arguments[0], (str, bytes)) and os.path.isdir(arguments[0]):  # noqa: PTH112
         return None  # no folder is written: `tempfile` names one, and opens a file in it
     return _file("write")(arguments)
@@ -195,7 +194,7 @@ def _traced(_: tuple[Any, ...]) -> Found:
 
 
 _EVENTS: dict[str, Callable[[tuple[Any, ...]], Found]] = {
-    "open": _opened,
+    "open": _opened, "tempfile.mkstemp": lambda _: None,
     "os.remove": _file("remove"), "os.rename": _file("rename"), "os.rmdir": _file("remove"),
     "os.mkdir": _file("make the folder"), "os.truncate": _file("empty"),
     "os.chmod": _file("change the rights of"), "os.chown": _file("change the owner of"),
@@ -219,6 +218,11 @@ def _is_own(path: object) -> bool:
     if text == os.devnull or "__pycache__" in Path(text).parts:
         return True
     return any(text.startswith(folder) for folder in _own_folders())
+
+
+def _is_in_temporary_folder(path: object) -> bool:
+    """Whether `tempfile` has named it where it does so by itself."""
+    return isinstance(path, str) and Path(path).parent == Path(tempfile.gettempdir())
 
 
 def _own_folders() -> list[str]:

@@ -34,6 +34,9 @@ EVENTS = {
     "program": "import subprocess\nsubprocess.run(['touch', 'out'])",
     "system": "import os\n_ = os.system('touch out')",
     "spawn": "import os\nos.waitpid(os.posix_spawn('/bin/touch', ['touch', 'out'], {}), 0)",
+    "a temporary file elsewhere": (
+        "import os, tempfile\nhandle, name = tempfile.mkstemp(dir='.')\nos.close(handle)"
+    ),
     "a thread": (
         "import threading\n"
         "thread = threading.Thread(target=lambda: open('out', 'w').close())\n"
@@ -43,7 +46,7 @@ EVENTS = {
         "try:\n    open('out', 'w').close()\nexcept Exception:\n    print('went on by another way')"
     ),
 }
-"""Each makes `out` where it may."""
+"""Each makes `out`, or another file, where it may."""
 GONE = {
     "remove": "import os\nos.remove('there')",
     "unlink": "from pathlib import Path\nPath('there').unlink()",
