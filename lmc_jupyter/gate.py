@@ -28,7 +28,8 @@ GRANT_SECONDS = 60.0
 
 
 HARMLESS: frozenset[EffectKind] = frozenset({"makes", "reads"})
-"""All that code does which runs unasked where the person is asked for changes."""
+"""All that code does which runs unasked where the person is asked for changes. A name that hides
+one of Python's own, which a detail says, is no new name."""
 
 
 class Runner(Protocol):
@@ -288,11 +289,14 @@ _UNASKED = "as far as can be seen it only reads and makes new names, so it runs 
 
 def _is_harmless(proposal: Proposal) -> bool:
     """Whether it is Python that only reads and makes new names, as far as can be seen."""
-    kinds = {effect.kind for effect in proposal.effects}
+    effects = proposal.effects
+    is_quiet = all(
+        each.kind in HARMLESS and (each.kind != "makes" or not each.detail) for each in effects
+    )
     return (
-        proposal.uses == {"python"}
-        and bool(kinds)
-        and kinds <= HARMLESS
+        bool(effects)
+        and is_quiet
+        and proposal.uses == {"python"}
         and not count_hidden(proposal.code)
     )
 

@@ -10,11 +10,12 @@ from typing import Literal
 
 EffectKind = Literal[
     "makes", "overwrites", "changes", "loses", "empties", "deletes", "writes", "renames", "removes",
-    "network", "shell", "tools", "unknown", "reads",
+    "network", "shell", "tools", "page", "unknown", "reads",
 ]  # fmt: skip
 """Of names: makes, overwrites, changes (in place), loses (an item of it), empties (loses all of
 them), deletes. Of files: writes, renames (its detail is the new name), removes. Of tools of MCP
-servers: tools. Nothing else: reads."""
+servers: tools. Of Jupyter's own page: page (HTML or JavaScript that it shows with its rights).
+Nothing else: reads."""
 
 OF_NAMES: frozenset[EffectKind] = frozenset(
     {"overwrites", "changes", "loses", "empties", "deletes"}

@@ -31,6 +31,7 @@ _VERBS: dict[EffectKind, str] = {
     "network": "network: ",
     "shell": "shell: ",
     "tools": "calls ",
+    "page": "shows a page of its own: ",
     "unknown": "",
     "reads": "",
 }

@@ -16,7 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.effects import find_effects
+from lmc_jupyter.computer.languages.python import LivePython
 from lmc_jupyter.computer.languages.python_uses import uses
 from lmc_jupyter.content.effect import Effect
 from lmc_jupyter.gate import Gate
@@ -163,3 +165,48 @@ def test_no_block_that_changes_something_runs_unasked_and_nearly_all_others_do(
     assert wrong == []
     assert unasked >= UNASKED * honest
     record_property("figure", f"{unasked} of {honest} blocks that only read and make names")
+
+
+TOUCHES = {
+    "us": "from lmc_jupyter import current_session\ncurrent_session().reset()",
+    "our settings": "from lmc_jupyter import current_session\ncurrent_session().auto_run = True",
+    "the kernel": "get_ipython().kernel.do_shutdown(False)",
+    "the shell": "import IPython\nIPython.get_ipython().ex('df = 1')",
+    "modules": "import sys\nsys.modules.clear()",
+    "the path": "import sys\nsys.path.insert(0, 'x')",
+    "Python's own names": "print = 1",
+    "all names": "g = globals()\ng['df'] = 1",
+    "code as text": "exec('x = 1')",
+    "the page": "from IPython.display import HTML\nHTML(text)",
+    "scripts of the page": "from IPython.display import Javascript\nJavascript('1')",
+    "a bundle": "from IPython.display import display\ndisplay({'text/html': '<b>'}, raw=True)",
+    "its own page": "class A:\n    def _repr_html_(self):\n        return '<b>'",
+    "a magic": "%load_ext x",
+    "a module of the folder": "import mymodule",
+    "a pickle": "import pickle\nx = pickle.loads(b'')",
+    "C": "import ctypes\nctypes.CDLL(None).system(b'touch x')",
+    "a file system of Arrow": "import pyarrow.fs as fs\nfs.LocalFileSystem().delete_file('x')",
+}
+QUIET = {
+    "a magic": "%matplotlib inline",
+    "time": "%%time\nx = 1",
+    "help": "df?",
+    "a table": "df",
+    "a figure": "import matplotlib.pyplot as plt\nax = df.plot()",
+    "Markdown": "from IPython.display import Markdown\nMarkdown('# x')",
+}
+
+
+@pytest.mark.parametrize("code", TOUCHES.values(), ids=TOUCHES)
+def test_what_touches_us_jupyter_or_python_itself_is_asked_for(shell, code):
+    computer = Computer(LivePython(shell))
+    gate = Gate(Policy(changes=True), uses=computer.uses, effects=computer.effects)
+    assert gate.propose(1, 1, "python", code).verdict == "ask"
+
+
+@pytest.mark.parametrize("code", QUIET.values(), ids=QUIET)
+def test_what_a_person_does_all_day_is_not(shell, code):
+    shell.user_ns["df"] = pd.DataFrame({"a": [1]})
+    computer = Computer(LivePython(shell))
+    gate = Gate(Policy(changes=True), uses=computer.uses, effects=computer.effects)
+    assert gate.propose(1, 1, "python", code).verdict == "allow"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _SETTINGS = re.compile(r"rcParams|\.options|(?:^|\.)(?:config|flags|backend|rc)\b|^sys\.ps")
 _SQL = {"execute", "executemany", "executescript", "sql", "read_sql", "read_sql_query", "query"}
 _DICT_CHANGES = {"update", "pop", "clear", "setdefault", "__setitem__", "popitem", "__delitem__"}
+_LIST_CHANGES = {"append", "insert", "extend", "remove", "pop", "clear", "__setitem__"}
 _SAME_ELEMENTS = {"list", "tuple", "sorted", "reversed", "iter"}
 _SAME_TEXT = {"str", "os.fspath", "os.path.abspath", "os.path.expanduser"}
 _JOINS = {"pathlib.Path": "pathlib.Path()", "pathlib.PurePath": "pathlib.Path()",
@@ -210,6 +211,10 @@ def _special(walk: Walk, it: CallSite) -> Value | None:
     else:
         if place.startswith("os.environ") and it.name in _DICT_CHANGES:
             walk.add("changes", "os.environ")
+        elif place.startswith("sys.path.") and it.name in _LIST_CHANGES:
+            walk.add("changes", "sys.path")
+        elif place.startswith("IPython.") and (it.name in tables.PAGES or "raw" in it.keywords):
+            walk.add("page", it.name)
         return None
     return UNKNOWN
 

@@ -175,11 +175,16 @@ gc: collect get_count get_stats
 importlib.util: find_spec
 atexit: register
 multiprocessing: Queue cpu_count
-IPython: get_ipython version_info
+IPython: version_info
 IPython.core.display: HTML Image Markdown display
-lmc_jupyter: Chunk Message current_session delimit share
+lmc_jupyter: Chunk Message delimit share
 """) | dict.fromkeys(words("socket pty subprocess ctypes mmap builtins code"), words(""))
 """Module -> those of its members that are harmless."""
+
+PAGES = words("""
+HTML Javascript IFrame SVG display_html display_javascript display_svg publish_display_data
+""")
+"""Functions of IPython.display whose text Jupyter shows as a part of its own page."""
 
 FILE_WRITES = words("write writelines writestr truncate add addfile")
 """Methods of an open file that change it."""

@@ -222,6 +222,8 @@ class Walk:
             value = self._class(node, scope)
         else:
             value = self._lambda(node, scope)
+            if node.name == "_ipython_display_" or node.name.startswith("_repr_"):
+                self.add("page", node.name)  # of a class: Jupyter shows what it gives
         for decorator in reversed(node.decorator_list):
             name = source(decorator.func if isinstance(decorator, ast.Call) else decorator)
             function = self.value(decorator, scope)
