@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted import ScriptedModel, code, said
 
+from lmc_jupyter import Session
 from lmc_jupyter.computer.languages.python import LivePython
 from lmc_jupyter.kernel import audit
 
@@ -213,6 +215,23 @@ def test_what_others_do_meanwhile_is_not_the_codes(run, shell, tmp_path):
 def test_what_is_called_of_the_systems_library_is_asked_for(run, name):
     _, asked = run(f"import ctypes\ncall = ctypes.CDLL('libc.so.6').{name}")
     assert f"call {name} of the system's own library" in asked[0]
+
+
+def test_what_we_write_meanwhile_is_not_the_codes(shell, tmp_path, monkeypatch):
+    """On one thread, as in a terminal: the conversation is on the disk before it is shown."""
+    for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / "data"))
+    person = Person("n")
+    monkeypatch.setattr(builtins, "input", person)
+    lines = "for n in range(50):\n    print(n)\nlast = n"
+    it = Session(model=ScriptedModel([code(lines)], [said("Done.")]), ask="changes")
+    for _ in it.ask("Go."):
+        pass
+    assert person.asked == []
+    assert it.messages[-2].content.endswith("49\n")
+    assert it.journal.problem == ""
+    it.close()
+    assert list((tmp_path / "data").rglob("*.jsonl"))
 
 
 def test_idle_it_looks_at_nothing(run):
