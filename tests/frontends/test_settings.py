@@ -32,7 +32,8 @@ def loaded(shell):
 
 def test_these_are_the_settings():
     assert TRAITS == [
-        "agents", "api_base", "auto_run", "context", "context_values", "custom_instructions",
+        "agents", "api_base", "ask", "auto_run", "context", "context_values",
+        "custom_instructions",
         "deny",
         "max_cost",
         "max_day_cost", "max_session_cost", "max_turns", "model", "options", "profile",
