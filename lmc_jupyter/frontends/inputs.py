@@ -124,13 +124,13 @@ class _InputRequest:
         prompt = self._prompt
         if len(prompt) > MOST_PROMPT:  # its end says what is wanted
             prompt = f"… {prompt[-MOST_PROMPT:]}"
-        return {
+        wire = {
             "id": self.id,
             "prompt": clean(prompt),
             "password": self._password,
             "key": self._key,
-            "choices": self._choices,
         }
+        return {**wire, "choices": self._choices} if self._choices else wire
 
     def tell(self, kind: Literal["text", "end", "stop"], text: str = "") -> None:
         self._answers.put((kind, text))
