@@ -81,7 +81,7 @@ class Promise:
             found = _EVENTS[event](arguments)
             if event == "tempfile.mkstemp" and _is_in_temporary_folder(arguments[0]):
                 self._temporary.add(str(arguments[0]))
-            if found is None or found[0] in self._allowed or self._is_temporary(arguments):
+            if found is None or found[0] in self._allowed or self._is_temporary(event, arguments):
                 return
             act, what = found
             answer = self._ask(what)
@@ -92,9 +92,10 @@ class Promise:
         finally:
             self._asking.now = False
 
-    def _is_temporary(self, arguments: tuple[Any, ...]) -> bool:
-        """Whether it is a file that `tempfile` has made for this very code."""
-        return bool(arguments) and isinstance(arguments[0], str) and arguments[0] in self._temporary
+    def _is_temporary(self, event: str, arguments: tuple[Any, ...]) -> bool:
+        """Whether it is a file that `tempfile` has made for this very code, and stays one."""
+        paths = arguments[: 2 if event in _OF_TWO else 1]
+        return bool(paths) and all(map(self._temporary.__contains__, map(str, paths)))
 
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
@@ -108,6 +109,8 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 # What each event is -------------------------------------------------------------------------------
 
+_OF_TWO = frozenset({"os.rename", "os.link", "os.symlink"})
+"""Events of two paths: the second one is what is made."""
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -117,6 +120,15 @@ def _file(verb: str) -> Callable[[tuple[Any, ...]], Found]:
         if isinstance(path, int) or _is_own(path):
             return None
         return "file", f"{verb} {_shown(path)}"
+
+    return look
+
+
+def _from_to(verb: str) -> Callable[[tuple[Any, ...]], Found]:
+    def look(arguments: tuple[Any, ...]) -> Found:
+        if all(map(_is_own, arguments[:2])):
+            return None
+        return "file", f"{verb} {_shown(arguments[0])} to {_shown(arguments[1])}"
 
     return look
 
@@ -144,19 +156,16 @@ def _looked_up(arguments: tuple[Any, ...]) -> Found:
 
 def _bound(arguments: tuple[Any, ...]) -> Found:
     address = arguments[-1] if arguments else ()
-    is_look = isinstance(address, tuple) and address[1:2] == (0,)  # whether there is IPv6
+    is_look = isinstance(address, tuple) and address[:2] == ("::1", 0)  # whether there is IPv6
     return None if is_look else ("network", f"listen on {_shown(address)}")
-
-
-_HONEST_PROGRAMS = {("fc-list",), ("uname", "-p")}
-"""matplotlib looks for fonts once a machine; `platform.processor()`."""
 
 
 def _started(arguments: tuple[Any, ...]) -> Found:
     command = arguments[1] if len(arguments) > 1 else arguments[0] if arguments else ""
     words = tuple(map(str, command)) if isinstance(command, (list, tuple)) else (str(command),)
-    name = os.path.basename(words[0]) if words else ""  # noqa: PTH119 - it may be no path
-    if (name, *words[1:]) in _HONEST_PROGRAMS or (name == "fc-list"):
+    # matplotlib looks for fonts once a machine; `platform.processor()`
+    is_honest = words[:1] == ("fc-list",) or words == ("uname", "-p")
+    if is_honest and arguments[0] == words[0]:
         return None
     return "program", f"start {_shown(' '.join(words))}"
 
@@ -195,10 +204,10 @@ def _traced(_: tuple[Any, ...]) -> Found:
 
 _EVENTS: dict[str, Callable[[tuple[Any, ...]], Found]] = {
     "open": _opened, "tempfile.mkstemp": lambda _: None,
-    "os.remove": _file("remove"), "os.rename": _file("rename"), "os.rmdir": _file("remove"),
+    "os.remove": _file("remove"), "os.rename": _from_to("rename"), "os.rmdir": _file("remove"),
     "os.mkdir": _file("make the folder"), "os.truncate": _file("empty"),
     "os.chmod": _file("change the rights of"), "os.chown": _file("change the owner of"),
-    "os.link": _file("link"), "os.symlink": _file("link"),
+    "os.link": _from_to("link"), "os.symlink": _from_to("link"),
     "sqlite3.connect": _database,
     "socket.connect": _network, "socket.sendto": _network, "socket.bind": _bound,
     "socket.getaddrinfo": _looked_up, "socket.gethostbyname": _looked_up,
@@ -214,8 +223,10 @@ _LIBRARIES = tuple({sys.prefix, sys.base_prefix, *filter(None, sys.path)})
 
 def _is_own(path: object) -> bool:
     """Whether it is a file that the interpreter and known libraries write for themselves."""
-    text = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
-    if text == os.devnull or "__pycache__" in Path(text).parts:
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        return False
+    text = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - `..` leads out of a folder
+    if text == os.devnull or "__pycache__" in Path(text).parts[:-1]:
         return True
     return any(text.startswith(folder) for folder in _own_folders())
 

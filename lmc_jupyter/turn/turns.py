@@ -242,7 +242,7 @@ class Blocks:
         if names is not None:
             self._tell(events.NamesChanged(names))
         others = [] if names is None else [*names.changed, *names.removed]
-        if others and fate == "ran unasked" and self._gate.policy.asks_for_changes:
+        if others and self._gate.ran is not None and self._gate.ran.is_promised:
             which = ", ".join(f"`{name}`" for name in others[:3])
             self._gate.doubt = f"the block before changed {which} unasked, which it did not say"
 

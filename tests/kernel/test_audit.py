@@ -39,6 +39,14 @@ EVENTS = {
     "a temporary file elsewhere": (
         "import os, tempfile\nhandle, name = tempfile.mkstemp(dir='.')\nos.close(handle)"
     ),
+    "a temporary file that becomes another": (
+        "import os, tempfile\nhandle, name = tempfile.mkstemp()\nos.close(handle)\n"
+        "os.replace(name, 'out')"
+    ),
+    "out of a folder of its own": "open('__pycache__/../out', 'w').close()",
+    "another program of that name": (
+        "import subprocess\nsubprocess.run(['fc-list', 'out'], executable='/bin/touch')"
+    ),
     "a thread": (
         "import threading\n"
         "thread = threading.Thread(target=lambda: open('out', 'w').close())\n"
@@ -108,6 +116,7 @@ def run(shell, tmp_path, monkeypatch):
     """Run code in a folder of its own: (what it printed, the questions)."""
     (tmp_path / "folder" / "empty").mkdir(parents=True)
     (tmp_path / "there").write_text("there")
+    (tmp_path / "__pycache__").mkdir()
     monkeypatch.chdir(tmp_path)
 
     def run(code: str, word: str = "n", *, is_promised: bool = True) -> tuple[str, list[str]]:
