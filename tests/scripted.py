@@ -138,7 +138,9 @@ class OwnComputer(Computer):
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
         raise NotImplementedError
 
-    def run_granted(self, language: str, code: str) -> Generator[Chunk, None, None]:
+    def run_granted(
+        self, language: str, code: str, *, is_promised: bool = False
+    ) -> Generator[Chunk, None, None]:
         return self.run(language, code)
 
     def uses(self, language: str, code: str) -> frozenset[str]:

@@ -325,8 +325,7 @@ class _UntilStopped:
         self, language: str, code: str, *, is_promised: bool = False
     ) -> Generator[Chunk, None, None]:
         self._begins()
-        more = {"is_promised": True} if is_promised else {}
-        pieces = self._computer.run_granted(language, code, **more)
+        pieces = self._computer.run_granted(language, code, is_promised=is_promised)
         # from here on its own `stop` reaches it
         if self._stop.is_set():
             pieces.close()
