@@ -238,13 +238,15 @@ class _Loop:
             return
         asks = self.asks or (STRANGE if code.id in self.strange else "")
         language = code.format or ""
-        proposal = self.gate.propose(
-            self.turn, self.blocks, language, code.content, asks=asks, remark=self.fate
-        )
-        if proposal.verdict == "deny":
-            yield from self.decline(proposal.reason)
-            return
-        decision = yield confirmation(proposal.language, proposal.code)
+        decision = proposal = None
+        while proposal is None or self.gate.is_outdated(proposal, decision):
+            proposal = self.gate.propose(
+                self.turn, self.blocks, language, code.content, asks=asks, remark=self.fate
+            )
+            if proposal.verdict == "deny":
+                yield from self.decline(proposal.reason)
+                return
+            decision = yield confirmation(proposal.language, proposal.code)
         if decision is None:
             decision = Decision(proposal.verdict == "allow", reason="nobody answered")
         if not decision.run:

@@ -217,6 +217,10 @@ class Gate:
             sentence = f"what it does cannot be told ({type(error).__name__})"
             return (Effect("unknown", "", sentence),)
 
+    def is_outdated(self, proposal: Proposal, decision: Decision | None = None) -> bool:
+        """Whether the policy was changed since this was shown: it is judged anew, but for a no."""
+        return (decision is None or decision.run) and self._digest(proposal) != proposal.digest
+
     def withdraw(self) -> None:
         """Forget what is pending and every grant: the turn was stopped or declined."""
         with self._lock:
@@ -235,7 +239,7 @@ class Gate:
         return entry[1]
 
     def _check_policy(self, proposal: Proposal) -> None:
-        if self._digest(proposal) != proposal.digest:
+        if self.is_outdated(proposal):
             raise GateError("the policy was changed since this code was shown: ask for it again")
 
     def _digest(self, proposal: Proposal) -> str:
@@ -289,16 +293,12 @@ _UNASKED = "as far as can be seen it only reads and makes new names, so it runs 
 
 def _is_harmless(proposal: Proposal) -> bool:
     """Whether it is Python that only reads and makes new names, as far as can be seen."""
-    effects = proposal.effects
-    is_quiet = all(
-        each.kind in HARMLESS and (each.kind != "makes" or not each.detail) for each in effects
-    )
-    return (
-        bool(effects)
-        and is_quiet
-        and proposal.uses == {"python"}
-        and not count_hidden(proposal.code)
-    )
+    is_plain_python = proposal.uses == {"python"} and not count_hidden(proposal.code)
+    return is_plain_python and bool(proposal.effects) and all(map(_is_quiet, proposal.effects))
+
+
+def _is_quiet(effect: Effect) -> bool:
+    return effect.kind in HARMLESS and (effect.kind != "makes" or not effect.detail)
 
 
 def _plain(code: str) -> str:

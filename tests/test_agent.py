@@ -224,6 +224,27 @@ def test_half_characters_of_a_model_are_marked_before_anybody_sees_them() -> Non
     assert computer.ran == [("python", "x = '\ufffd'")]
 
 
+@pytest.mark.parametrize(
+    ("policy", "ran"),
+    [
+        (Policy(allow=frozenset({"*"})), ["1"]),
+        (Policy(deny=frozenset({"python"})), []),
+        (Policy(changes=True), ["1"]),
+    ],
+)
+def test_code_is_judged_and_shown_anew_where_the_policy_changed_before_the_yes(policy, ran) -> None:
+    messages, computer, gate = [question()], EchoComputer(), Gate()
+    reply = respond(messages, ScriptedModel([code("1")]), computer, gate=gate)
+    next(each for each in reply if each.type == "confirmation")
+    gate.policy = policy
+    following = reply.send(YES)
+    assert (following.type == "confirmation") is bool(ran)
+    assert computer.ran == []
+    reply.send(YES if following.type == "confirmation" else None)
+    drive(reply)
+    assert [code for _, code in computer.ran] == ran
+
+
 def test_bare_generator_declines() -> None:
     messages, computer = [question()], EchoComputer()
     model = ScriptedModel([code("rm()")], [said("Then not.")])

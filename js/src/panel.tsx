@@ -375,6 +375,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
                 ? { label: WORDS.replaceCell(conversation.numberAbout(ask.at)), act: (code) => replaceCell(asked, ask, code) }
                 : undefined
             }
+            onlyChanges={settings.asks === "always" && !conversation.agent ? () => setAsks("changes") : undefined}
             decide={decide}
             effects={(code) => transport.request({ kind: "effects", proposal: ask.proposal, code })}
             trusted={trusted}

@@ -93,6 +93,8 @@ export interface Names {
   removed: string[];
   /** A sentence on what restoring would not bring back; "" when it brings back all. */
   lost: string;
+  /** What was found after code that ran unasked: "`df` was changed"; "" or none for nothing. */
+  breach?: string;
   /** Whether it can still be restored. */
   restorable: boolean;
 }

@@ -93,6 +93,7 @@ export const WORDS = {
   restoreLabel: "Restore the variables that this code changed.",
   restoreHint:
     "Give these variables the values from before this code. Files, the network and other programs are not restored.",
+  breach: (what: string) => `While this ran unasked, ${what}.`,
   restored: "Restored: these variables are as they were before this code.",
   hasRun: (fate: string, seconds: string, failed = false) =>
     [fate, failed ? (seconds ? `failed after ${seconds}` : "failed") : seconds].filter(Boolean).join(" · "),
@@ -178,6 +179,8 @@ export const WORDS = {
   reason: "Reason for not running it",
   reasonHint: "Reason (optional, the model reads it)",
   runAll: "Run everything in this answer",
+  onlyChanges: "Ask only for changes",
+  onlyChangesHint: "From now on, code that only reads and makes new names runs without asking",
   runAllHint: "Run this code, and all further code of this answer without asking",
   agent: (name: string) => `${name} (agent)`,
   runAllAgent: (name: string) => `Run all blocks from ${name} (until one minute of silence)`,

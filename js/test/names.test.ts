@@ -33,6 +33,15 @@ describe("the names that code changed", () => {
     expect(found.violations).toEqual([]);
   });
 
+  it("come behind what code that ran unasked did beside new names", async () => {
+    await open();
+    const breach = "`x` was changed and `<b>.csv` was made";
+    await page.events({ names_changed: { at: 0, names: { ...NAMES, breach } } });
+    expect(page.find(".lmc-names").firstElementChild?.textContent).toBe(WORDS.breach(breach).replaceAll("`", ""));
+    expect(page.all(".lmc-names strong code").map(({ textContent }) => textContent)).toEqual(["x", "<b>.csv"]);
+    expect(button().disabled).toBe(false);
+  });
+
   it("are restored by the kernel, which says what it brought back", async () => {
     await open(NAMES);
     page.kernel.answers.set("restore", () => ({ ok: true, value: "Restored `x`." }));

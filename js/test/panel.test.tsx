@@ -237,6 +237,13 @@ describe("the panel", () => {
     ]);
   });
 
+  it("lets the card ask only for changes, until that is so", async () => {
+    await open({ ...CHAT, ask: { ...ASK, at: 1 }, state: { ...IDLE, state: "waiting" } });
+    expect(page.buttons(WORDS.onlyChanges)).toHaveLength(1);
+    await page.events({ configured: { ...SETTINGS, asks: "changes" } });
+    expect(page.buttons(WORDS.onlyChanges)).toHaveLength(0);
+  });
+
   it("always shows the state, with the kernel's own sentence where there is one", async () => {
     await open(CHAT);
     expect(page.text(".lmc-bar")).toBe("Ready");
@@ -429,6 +436,7 @@ describe("the question", () => {
     expect(page.text(".lmc-card > .lmc-agent")).toBe("Claude Code (agent)");
     expect(page.text(".lmc-offscreen[role=status]")).toContain("Claude Code wants to run python code");
     expect(page.buttons("Run all blocks from Claude Code (until one minute of silence)")).toHaveLength(1);
+    expect(page.buttons(WORDS.onlyChanges)).toHaveLength(0);
     expect(page.buttons(WORDS.runAll)).toHaveLength(0);
     expect(page.all(".lmc-record")[1]?.classList.contains("lmc-asked")).toBe(true);
     await page.events({ answered: "p1" }, { became: { at: 1, fate: "ran" } });

@@ -49,13 +49,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function draw(question = ask()): Promise<void> {
+async function draw(question = ask(), onlyChanges?: () => void): Promise<void> {
   await act(() => {
     render(
       <QuestionCard
         key={question.proposal}
         question={question}
         trusted={() => trusted}
+        onlyChanges={onlyChanges}
         decide={(decision) => {
           decisions.push(decision);
           return Promise.resolve(heard);
@@ -101,6 +102,21 @@ async function type(selector: string, text: string): Promise<void> {
 }
 
 describe("the question", () => {
+  it("has the person asked only for changes, by a press of their own that decides nothing", async () => {
+    let presses = 0;
+    await draw(ask(), () => (presses += 1));
+    await press(WORDS.onlyChanges);
+    expect(presses).toBe(0); // it has not stood still long enough to be read
+    await pass(700);
+    trusted = false;
+    await press(WORDS.onlyChanges);
+    expect(presses).toBe(0);
+    trusted = true;
+    await press(WORDS.onlyChanges);
+    expect(presses).toBe(1);
+    expect(decisions).toEqual([]);
+  });
+
   it("shows the code as text, its language, its lines and its warning", async () => {
     const evil = "<img src=x onerror=alert(1)>";
     await draw(ask({ language: "python + shell", warning: `Hidden: ${evil}`, lines: [[["k", evil]]] }));

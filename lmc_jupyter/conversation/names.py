@@ -20,6 +20,9 @@ class Names(Protocol):
     removed: tuple[str, ...]
     lost: str
     """A sentence on what restoring would not bring back; "" when it brings back all."""
+    breach: str
+    """What was found after a block that ran unasked, beside new names: a sentence without its
+    capital letter and stop; "" for nothing."""
 
     @property
     def restorable(self) -> bool:

@@ -2,7 +2,8 @@
 
 One rule: an event is looked at before it happens, and only while code runs that has promised none.
 Idle, the hook is one look at a list. It is a seat belt and no wall: native code and what other
-processes do raise no event (docs/security-in-detail.md).
+processes do raise no event (docs/security-in-detail.md); of what these do in the working folder,
+the files are compared when the code has ended.
 
 Source: https://docs.python.org/3/library/audit_events.html
 """
@@ -13,7 +14,10 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +28,14 @@ Ask = Callable[[str], Answer]
 
 Found = tuple[Act, str] | None
 """What an event is, and the end of "it wants to …"; None for one that is none."""
+
+
+Listing = dict[str, dict[str, tuple[int, int]]]
+"""folder -> name -> (bytes, nanoseconds of the last change) of a file, zeros of a folder."""
+MAX_FOUND = 4
+"""Names and files in a sentence."""
+MAX_ENTRIES = 1_000
+"""Files and folders in and below the working folder that are compared, by whole folders."""
 
 
 class OutsidePromise(BaseException):
@@ -47,6 +59,8 @@ class Promise:
         self._ask, self._is_foreign = ask, is_foreign
         self._others: frozenset[int] = frozenset()
         self._allowed: set[Act] = set()
+        self._allowed_paths: set[str] = set()
+        self._root, self._listing = "", Listing()
         self._temporary: set[str] = set()
         self._asking = threading.local()
 
@@ -57,11 +71,33 @@ class Promise:
             sys.addaudithook(_hear)
         threads = frozenset(each.ident or 0 for each in threading.enumerate())
         self._others = threads - {threading.get_ident()}
+        with suppress(FileNotFoundError):  # the working folder was removed: it has no files
+            self._root = os.getcwd()  # noqa: PTH109
+        self._listing = _list_files(self._root)
         _promises.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         _promises.remove(self)
+
+    def breach(self, names: Iterable[str]) -> str:
+        """What was done beside reading and new names, found when the code has ended.
+
+        Parameters
+        ----------
+        names : those of the person that it has changed or removed
+
+        Returns
+        -------
+        "`df` was changed and `out.parquet` was made"; "" for nothing.
+        """
+        found = [f"`{name}` was changed" for name in names]
+        if "file" not in self._allowed:
+            files = _compare(self._root, self._listing, _list_files(self._root))
+            found += [what for path, what in files if path not in self._allowed_paths]
+        if len(found) > MAX_FOUND:
+            found[MAX_FOUND - 1 :] = [f"{len(found) - MAX_FOUND + 1} more were changed"]
+        return " and ".join(filter(None, [", ".join(found[:-1]), *found[-1:]]))
 
     def meet(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Look at an event of this thread; ask, where it is outside of the promise.
@@ -89,12 +125,13 @@ class Promise:
                 raise OutsidePromise(f"it wanted to {what}, which was not allowed")
             if answer == "go on with such":
                 self._allowed.add(act)
+            self._allowed_paths.update(map(_absolute, filter(_is_path, _paths(event, arguments))))
         finally:
             self._asking.now = False
 
     def _is_temporary(self, event: str, arguments: tuple[Any, ...]) -> bool:
         """Whether it is a file that `tempfile` has made for this very code, and stays one."""
-        paths = arguments[: 2 if event in _OF_TWO else 1]
+        paths = _paths(event, arguments)
         return bool(paths) and all(map(self._temporary.__contains__, map(str, paths)))
 
 
@@ -111,6 +148,12 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 _OF_TWO = frozenset({"os.rename", "os.link", "os.symlink"})
 """Events of two paths: the second one is what is made."""
+
+
+def _paths(event: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    return arguments[: 2 if event in _OF_TWO else 1]
+
+
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -221,11 +264,19 @@ _LIBRARIES = tuple({sys.prefix, sys.base_prefix, *filter(None, sys.path)})
 """Where the native parts of packages lie."""
 
 
+def _is_path(value: object) -> bool:
+    return isinstance(value, (str, bytes, os.PathLike))
+
+
+def _absolute(path: Any) -> str:
+    return os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - `..` leads out of a folder
+
+
 def _is_own(path: object) -> bool:
     """Whether it is a file that the interpreter and known libraries write for themselves."""
-    if not isinstance(path, (str, bytes, os.PathLike)):
+    if not _is_path(path):
         return False
-    text = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - `..` leads out of a folder
+    text = _absolute(path)
     if text == os.devnull or "__pycache__" in Path(text).parts[:-1]:
         return True
     return any(text.startswith(folder) for folder in _own_folders())
@@ -249,3 +300,51 @@ def _shown(value: object) -> str:
         value = ":".join(map(str, value[:2]))
     text = os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
     return text if len(text) <= 120 else f"{text[:60]} … {text[-50:]}"
+
+
+# The files of the working folder ------------------------------------------------------------------
+
+
+def _list_files(root: str) -> Listing:
+    """This folder and those below it, the nearest first, as far as whole ones fit.
+
+    Hidden ones are left out, and notebooks, which the front end saves by itself.
+    """
+    listing: Listing = {}
+    folders, room = deque([root]), MAX_ENTRIES
+    while folders:
+        folder = folders.popleft()
+        try:
+            with os.scandir(folder) as found:
+                entries = [each for each in islice(found, room + 1) if not _is_left_out(each.name)]
+                files = {each.name: _state(each) for each in entries}
+        except OSError:
+            continue  # it is gone, or nobody may read it
+        if len(files) <= room:
+            room -= len(files)
+            listing[folder] = files
+            folders.extend(each.path for each in entries if each.is_dir(follow_symlinks=False))
+    return listing
+
+
+def _is_left_out(name: str) -> bool:
+    return name.startswith((".", "__pycache__")) or name.endswith(".ipynb")
+
+
+def _state(entry: os.DirEntry[str]) -> tuple[int, int]:
+    if entry.is_dir(follow_symlinks=False):
+        return 0, 0
+    status = entry.stat(follow_symlinks=False)
+    return status.st_size, status.st_mtime_ns
+
+
+def _compare(root: str, before: Listing, after: Listing) -> Iterable[tuple[str, str]]:
+    """(path, "`out.csv` was made") of each file below `root` that is not as it was."""
+    for folder in filter(after.__contains__, before):
+        then, now = before[folder], after[folder]
+        for name in sorted(then.keys() | now.keys()):
+            if then.get(name) == now.get(name):
+                continue
+            does = "made" if name not in then else "changed" if name in now else "removed"
+            path = os.path.join(folder, name)  # noqa: PTH118 - as `scandir` has them
+            yield path, f"`{_shown(os.path.relpath(path, root))}` was {does}"

@@ -65,13 +65,15 @@ class Changes:
     ) -> None:
         self.new, self.changed, self.removed = _limit(new), _limit(changed), _limit(removed)
         self.lost = lost
+        self.breach = ""
+        """What a block that had promised to make new names only has done beside them."""
         self._bindings, self._contents = list(bindings), list(contents)
         self.size = sum(size_of(each.before) for each in self._bindings)
         self.size += sum(size_of(each.before.copy) for each in self._contents)
         """Bytes of the old values, as far as they are known."""
 
     def __bool__(self) -> bool:
-        return bool(self.new or self.changed or self.removed)
+        return bool(self.new or self.changed or self.removed or self.breach)
 
     @property
     def restorable(self) -> bool:
@@ -240,7 +242,7 @@ class Watch:
             if not snapshot.is_same(before[name])
         ]
         if not rebound and not edits:
-            return _NONE
+            return Changes()
         names_changed, contents = set(rebound), []
         stuck: list[str] = []
         for value, then in edits:
@@ -370,6 +372,3 @@ def _unrestorable(stuck: list[str], large: list[str], unseen: list[str]) -> str:
     if unseen:
         sentences.append(f"Changes inside {_join(unseen)}, if there are any, cannot be undone.")
     return " ".join(sentences)
-
-
-_NONE = Changes()

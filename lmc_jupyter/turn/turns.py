@@ -201,6 +201,8 @@ class Blocks:
         if proposal is None:
             return
         self._tell(events.Answered(proposal, decision))
+        if self._gate.is_outdated(proposal, decision):
+            return  # its next proposal tells
         if proposal.verdict == "allow" if decision is None else decision.run:
             asked = proposal.verdict != "allow" and decision is not None and decision.asked
             self._approval = _Approval(asked, self._gate.ran, time.monotonic())
@@ -241,10 +243,8 @@ class Blocks:
         names = self._changes()
         if names is not None:
             self._tell(events.NamesChanged(names))
-        others = [] if names is None else [*names.changed, *names.removed]
-        if others and self._gate.ran is not None and self._gate.ran.is_promised:
-            which = ", ".join(f"`{name}`" for name in others[:3])
-            self._gate.doubt = f"the block before changed {which} unasked, which it did not say"
+        if names is not None and names.breach:
+            self._gate.doubt = f"while the block before ran unasked, {names.breach}"
 
     def _become(self, fate: Fate, seconds: float = 0.0, code: str | None = None) -> None:
         self._tell(events.Became(fate, seconds, code))

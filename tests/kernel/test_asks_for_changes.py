@@ -111,10 +111,46 @@ def test_a_name_that_was_changed_unseen_makes_the_next_block_wait(lab, panel):
     lab.run("mine = [1]; blind(True)")
     begin(lab, panel, "mine.append(2)", "other = 1")
     question = panel.until(lambda: panel.view.ask, "a question")
-    assert question["warning"] == "the block before changed `mine` unasked, which it did not say"
+    assert question["warning"] == "while the block before ran unasked, `mine` was changed"
     assert question["code"] == "other = 1"
     panel.tell({"kind": "stop"})
     panel.over("stopped")
+
+
+def test_a_file_that_native_code_wrote_is_said_on_its_card_and_makes_the_next_block_wait(
+    lab, panel, out
+):
+    lab.run("blind(True)")
+    write = "import polars as pl\npl.DataFrame({'a': [1]}).write_csv('out')"
+    begin(lab, panel, write, "other = 1")
+    question = panel.until(lambda: panel.view.ask, "a question")
+    assert out.exists()
+    assert question["warning"] == "while the block before ran unasked, `out` was made"
+    assert [each["names"]["breach"] for each in panel.view.records if each.get("names")] == [
+        "`out` was made"
+    ]
+    panel.tell({"kind": "stop"})
+    panel.over("stopped")
+
+
+@pytest.mark.parametrize("code", ["new = 6 * 7", "mine.append(2)"])
+def test_code_that_waits_is_judged_anew_when_the_person_says_when_they_are_asked(lab, panel, code):
+    lab.run("%config LMC.ask = 'always'\nmine = [1]\nnew = 0\ndel new")
+    begin(lab, panel, code)
+    before = panel.until(lambda: panel.view.ask, "a question")
+    lab.run("%config LMC.ask = 'changes'")
+    if code.startswith("new"):
+        panel.over()
+        assert fates(panel) == ["ran unasked"]
+        return
+    is_new = lambda: panel.view.ask and panel.view.ask["proposal"] != before["proposal"]  # noqa: E731
+    panel.until(is_new, "the question again")
+    question = panel.view.ask
+    assert fates(panel) == ["waits"]
+    panel.tell({"kind": "decision", "proposal": question["proposal"],
+                "digest": question["digest"], "decision": "run"})  # fmt: skip
+    panel.over()
+    assert lab.value("mine") == [1, 2]
 
 
 def test_in_a_cell_the_same_is_asked_on_the_keyboard(lab, panel, out):

@@ -243,6 +243,59 @@ def test_what_we_write_meanwhile_is_not_the_codes(shell, tmp_path, monkeypatch):
     assert list((tmp_path / "data").rglob("*.jsonl"))
 
 
+PARQUET = "import pyarrow as pa, pyarrow.parquet as pq\npq.write_table(pa.table({'a': [1]}), 'out')"
+MADE_UNASKED = {
+    "arrow": (PARQUET, "`out` was made"),
+    "polars": ("import polars as pl\npl.DataFrame({'a': [1]}).write_csv('folder/out')",
+               "`folder/out` was made"),
+    "duckdb": ("import duckdb\nr = duckdb.sql(\"copy (select 1) to 'there'\")",
+               "`there` was changed"),
+}  # fmt: skip
+"""Native code: no event tells of it."""
+
+
+def breach_of(shell, code: str) -> str:
+    python = LivePython(shell)
+    list(python.run_promised(code))
+    changes = python.changes()
+    return "" if changes is None else changes.breach
+
+
+@pytest.mark.parametrize(("code", "breach"), MADE_UNASKED.values(), ids=MADE_UNASKED)
+def test_files_that_native_code_wrote_are_found_when_it_has_ended(run, shell, code, breach):
+    assert breach_of(shell, code) == breach
+    assert breach_of(shell, "n = 1") == ""
+
+
+def test_a_file_that_was_allowed_is_none(run, shell, monkeypatch):
+    monkeypatch.setattr(builtins, "input", Person("y"))
+    assert breach_of(shell, "open('out', 'w').close()") == ""
+    assert breach_of(shell, f"open('one', 'w').close()\n{PARQUET}") == "`out` was changed"
+    monkeypatch.setattr(builtins, "input", Person("a"))
+    assert breach_of(shell, f"open('two', 'w').close()\n{PARQUET}") == ""
+
+
+def test_names_and_files_make_one_sentence_and_many_are_counted(run, shell):
+    shell.user_ns["mine"] = []
+    assert breach_of(shell, f"{PARQUET}\nmine.append(1)") == "`mine` was changed and `out` was made"
+    write = "pl.DataFrame({'a': [n]}).write_csv(f'of{n}')"
+    breach = breach_of(shell, f"import polars as pl\nfor n in range(6):\n    {write}")
+    assert breach == "`of0` was made, `of1` was made, `of2` was made and 3 more were changed"
+
+
+@pytest.mark.parametrize("name", [".hidden", "notebook.ipynb", "__pycache__/it"])
+def test_what_jupyter_and_python_save_by_themselves_is_none(run, shell, name):
+    assert breach_of(shell, PARQUET.replace("out", name)) == ""
+
+
+def test_a_folder_with_more_than_it_compares_is_left_out(run, shell, tmp_path, monkeypatch):
+    monkeypatch.setattr(audit, "MAX_ENTRIES", 5)
+    for n in range(6):
+        (tmp_path / "folder" / f"of{n}").touch()
+    assert breach_of(shell, PARQUET.replace("out", "folder/out")) == ""
+    assert breach_of(shell, PARQUET) == "`out` was made"
+
+
 def test_idle_it_looks_at_nothing(run):
     run("1")
     assert audit._promises == []

@@ -2,12 +2,14 @@
  * The names that a block of python made, changed and took away, as chips below its code.
  *
  * One rule: a name is the user's text and becomes nodes by `textContent` only; what restoring
- * does not bring back is said before anybody presses the button.
+ * does not bring back is said before anybody presses the button. What code that ran unasked has
+ * done beside new names comes first, in bold.
  */
 
 import type { Names } from "../protocol";
 import { el } from "../render/rendering";
 import { WORDS } from "../words";
+import { stretches } from "./stretches";
 
 const AT_ONCE = 12;
 
@@ -34,10 +36,16 @@ export function namesLine(names: Names | null, restore: (button: HTMLButtonEleme
   list.append(...chips.slice(0, AT_ONCE));
   const rest = chips.slice(AT_ONCE);
   if (rest.length > 0) list.append(el("li", "", more(list, rest)));
+  if (names.breach) line.append(breach(names.breach));
   line.append(list);
   if (names.restorable) line.append(button(names, restore));
   else if (names.lost) line.append(el("span", "lmc-names-said", names.lost));
   return line;
+}
+
+function breach(what: string): HTMLElement {
+  const words = stretches(WORDS.breach(what)).map(({ text, code }) => (code ? el("code", "", text) : text));
+  return el("strong", "lmc-names-breach", ...words);
 }
 
 function chip(kind: string, sign: string, meaning: string, name: string): HTMLElement {

@@ -1,5 +1,6 @@
 /**
- * The question about code: Run, Edit, Don't run, Run everything in this answer.
+ * The question about code: Run, Edit, Don't run, Run everything in this answer; in the panel, ask
+ * only for changes.
  *
  * One rule: only a person's own press decides, on buttons that stood still long enough to be
  * read, and nothing goes back but the proposal's id, its digest, the decision, and the person's
@@ -37,12 +38,14 @@ interface Props {
   replace?: { label: string; act(code: string): void } | undefined;
   /** Resolves to whether the kernel has heard it. */
   decide(decision: Decision): Promise<boolean>;
+  /** Have the person asked only for changes from now on; where that is no news there is none. */
+  onlyChanges?: (() => void) | undefined;
   /** What an edit of the code would do, in the kernel's words. */
   effects(code: string): Promise<Piece[]>;
   trusted(event: Event): boolean;
 }
 
-export function QuestionCard({ question, ended, agent = "", replace, decide, effects, trusted }: Props): VNode {
+export function QuestionCard({ question, ended, agent = "", replace, onlyChanges, decide, effects, trusted }: Props): VNode {
   const card = useRef<HTMLElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
@@ -191,6 +194,17 @@ export function QuestionCard({ question, ended, agent = "", replace, decide, eff
         >
           {agent ? WORDS.runAllAgent(agent) : WORDS.runAll}
         </button>
+        {onlyChanges ? (
+          <button
+            type="button"
+            class="lmc-button lmc-quiet"
+            title={WORDS.onlyChangesHint}
+            disabled={!ready}
+            onClick={(event) => trusted(event) && isStill() && onlyChanges()}
+          >
+            {WORDS.onlyChanges}
+          </button>
+        ) : null}
         <input
           class="lmc-reason"
           type="text"

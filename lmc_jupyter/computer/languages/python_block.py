@@ -52,9 +52,7 @@ class PythonBlock:
 
     def __init__(self, python: LivePython, code: str, *, is_promised: bool = False) -> None:
         self.python, self.code = python, code
-        self._promise: AbstractContextManager[object] = nullcontext()
-        if is_promised:
-            self._promise = Promise(self._ask_about, self.foreign)
+        self._promise = Promise(self._ask_about, self.foreign) if is_promised else None
         self.interrupts = Interruptible()
         self.is_interrupted = False
         """Whether an interrupt ended it."""
@@ -166,7 +164,7 @@ class PythonBlock:
             self._lines,
         ):
             try:
-                with self._promise:
+                with self._promise or nullcontext():
                     error = self.interrupts.run(
                         lambda: execute(
                             shell, self.code, self.interrupts, self._breathe, self._set_filename
@@ -183,7 +181,10 @@ class PythonBlock:
         for text in self._widgets.news():
             self.outbox.put(Chunk("computer", "console", "output", f"{text}\n", whom))
         self.is_interrupted = self.interrupts.stopped or self.is_stop(error)
-        self.python.keep(watch.changes())
+        changes = watch.changes()
+        if self._promise is not None:
+            changes.breach = self._promise.breach([*changes.changed, *changes.removed])
+        self.python.keep(changes)
         self.python.made.add(before, made, dict(shell.user_ns))
         del watch  # the traceback of an error may keep this frame, and it every value from before
 

@@ -328,13 +328,20 @@ def names_html(names: Names) -> str:
         for name in group
     )
     how = html.escape(f"`%lmc restore` takes this back. {names.lost}".strip())
-    return f'<div class="lmc-names" title="{how}">{chips}</div>'
+    breach = f"<b>{html.escape(breach_text(names))}</b> " if names.breach else ""
+    return f'<div class="lmc-names" title="{how}">{breach}{chips}</div>'
 
 
 def names_text(names: Names) -> str:
     """The same as plain text: `names: + df ~ x - y`."""
     chips = [f"{sign} {terminal.plain(name)}" for _, sign, group in _kinds(names) for name in group]
-    return f"names: {'  '.join(chips)}"
+    text = f"names: {'  '.join(chips)}"
+    return f"{breach_text(names)} {text}" if names.breach else text
+
+
+def breach_text(names: Names) -> str:
+    """What was found after code that ran unasked, as a sentence."""
+    return f"While this ran unasked, {terminal.plain(names.breach)}."
 
 
 def effects_html(pieces: Iterable[tuple[bool, Iterable[tuple[str, str]]]]) -> str:

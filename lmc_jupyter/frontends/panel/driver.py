@@ -12,11 +12,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.context.question import pointed_cells
-from lmc_jupyter.conversation.events import Ended, Event, Stopping, TurnLike
+from lmc_jupyter.conversation.events import Configured, Ended, Event, Stopping, TurnLike
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.config.first_cells import notice
 from lmc_jupyter.frontends.inputs import Inputs
@@ -406,7 +406,8 @@ class _PanelView:
         self.guest = guest
         """The agent whose code it is; None where a model answers."""
         self._session, self._mirror = session, mirror
-        self._decisions: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
+        self._decisions: queue.SimpleQueue[Decision | Literal["stop", "outdated"]]
+        self._decisions = queue.SimpleQueue()
         self._proposal: Proposal | None = None  # while the person is asked about it
         self._all = False  # the person has said yes to the rest of the answer
         self._withdrawn = ""  # why nobody need be asked any more
@@ -434,9 +435,9 @@ class _PanelView:
             self._mirror.unask()
             if self.guest is not None:
                 self.guest.wait(False)
-        if answer is None:
+        if answer == "stop":
             raise Stopped("stopped before the code was run")
-        return answer
+        return None if answer == "outdated" else answer
 
     def _is_covered(self, proposal: Proposal) -> bool:
         if self.guest is not None:
@@ -464,10 +465,16 @@ class _PanelView:
             self._decisions.put(answer)
 
     def hear(self, event: Event) -> None:
-        """A stop ends every wait; told on any thread."""
+        """A stop ends every wait, and another policy that of its code; told on any thread."""
         if isinstance(event, Stopping):
-            self._decisions.put(None)
+            self._decisions.put("stop")
             self.screen.stop()
+        proposal = self._proposal
+        if not isinstance(event, Configured) or proposal is None:
+            return
+        if self._session.gate.is_outdated(proposal):
+            self._proposal = None
+            self._decisions.put("outdated")
 
     def fail(self, error: BaseException) -> None:
         """The mirror shows it."""

@@ -50,6 +50,7 @@ def names_wire(names: Names) -> dict[str, Any]:
         "changed": [clean(name) for name in names.changed],
         "removed": [clean(name) for name in names.removed],
         "lost": clean(names.lost),
+        "breach": clean(names.breach),
         "restorable": names.restorable,
     }
 
