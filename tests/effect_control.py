@@ -117,8 +117,12 @@ def verdict(seen: Seen) -> str:
 
 
 def false_claims(seen: Seen) -> list[str]:
-    """Of a block that touches nothing: what its line says beside the harmless."""
-    return [f"{kind} {name}" for kind, name in seen.effects if kind not in HARMLESS | MAY_DO_MORE]
+    """Of a block that touches nothing: what its line says beside the harmless.
+
+    Whether it shows a page of its own is not seen here, where there is no page.
+    """
+    silent = HARMLESS | MAY_DO_MORE | {"page"}
+    return [f"{kind} {name}" for kind, name in seen.effects if kind not in silent]
 
 
 # The control --------------------------------------------------------------------------------------

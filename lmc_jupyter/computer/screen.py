@@ -15,6 +15,12 @@ Choices = Sequence[tuple[str, str]]
 """(what is answered, what its button says)."""
 
 
+def in_words(prompt: str, choices: Choices) -> str:
+    """The prompt for a keyboard, with what may be answered."""
+    words = ", ".join(f"{answer}: {name}" for answer, name in choices)
+    return f"{prompt} ({words}) " if words else prompt
+
+
 @dataclass(frozen=True)
 class Page:
     """What became of HTML or JavaScript in the person's browser.

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lmc_jupyter.computer.screen import Choices, Page, PendingPage
+from lmc_jupyter.computer.screen import Choices, Page, PendingPage, in_words
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.frontends.inputs import Inputs
 from lmc_jupyter.lmc import clean
@@ -163,8 +163,7 @@ class CellScreen:
         """See `lmc_jupyter.computer.screen.Screen`; a choice is typed."""
         if self._ask is None:
             raise ComputerError("the code asks for input, and nobody can be asked here")
-        words = ", ".join(f"{word}: {name}" for word, name in choices)
-        return self._ask(f"{prompt} ({words}) " if words else prompt, password)
+        return self._ask(in_words(prompt, choices), password)
 
 
 def read_page(content: object) -> Page | None:

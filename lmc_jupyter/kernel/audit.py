@@ -21,10 +21,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from lmc_jupyter.errors import ComputerError
+
 Act = Literal["file", "network", "program", "library", "tracing"]
-Answer = Literal["go on", "go on with such", "stop"]
-Ask = Callable[[str], Answer]
-"""(what the code wants to do, as the end of a sentence) -> the person's answer."""
+ANSWERS = (("y", "Go on"), ("a", "Go on with all such"), ("n", "Stop here"))
+"""(what is answered, what it means) to code that wants to do more than it said."""
+Ask = Callable[[str], str]
+"""(question) -> one of `ANSWERS`; no answer, or an error of the way to the person, is a no."""
 
 Found = tuple[Act, str] | None
 """What an event is, and the end of "it wants to …"; None for one that is none."""
@@ -57,7 +60,7 @@ class Promise:
 
     def __init__(self, ask: Ask, is_foreign: Callable[[], bool]) -> None:
         self._ask, self._is_foreign = ask, is_foreign
-        self._others: frozenset[int] = frozenset()
+        self._others: frozenset[threading.Thread] = frozenset()  # the number of one is used again
         self._allowed: set[Act] = set()
         self._allowed_paths: set[str] = set()
         self._root, self._listing = "", Listing()
@@ -69,8 +72,7 @@ class Promise:
         if not _is_hooked:
             _is_hooked = True
             sys.addaudithook(_hear)
-        threads = frozenset(each.ident or 0 for each in threading.enumerate())
-        self._others = threads - {threading.get_ident()}
+        self._others = frozenset(threading.enumerate()) - {threading.current_thread()}
         with suppress(FileNotFoundError):  # the working folder was removed: it has no files
             self._root = os.getcwd()  # noqa: PTH109
         self._listing = _list_files(self._root)
@@ -108,7 +110,7 @@ class Promise:
             When the person says no, or nobody can be asked.
         """
         __tracebackhide__ = True
-        if threading.get_ident() in self._others or getattr(self._asking, "now", False):
+        if getattr(self._asking, "now", False) or threading.current_thread() in self._others:
             return
         self._asking.now = True  # what looking and asking do is not the code's
         try:
@@ -120,14 +122,21 @@ class Promise:
             if found is None or found[0] in self._allowed or self._is_temporary(event, arguments):
                 return
             act, what = found
-            answer = self._ask(what)
-            if answer == "stop":
+            answer = self._answer(what)
+            if answer not in ("y", "a"):
                 raise OutsidePromise(f"it wanted to {what}, which was not allowed")
-            if answer == "go on with such":
+            if answer == "a":
                 self._allowed.add(act)
             self._allowed_paths.update(map(_absolute, filter(_is_path, _paths(event, arguments))))
         finally:
             self._asking.now = False
+
+    def _answer(self, what: str) -> str:
+        question = f"This code ran unasked because it only reads. Now it wants to {what}."
+        try:
+            return self._ask(question).strip().lower()[:1]
+        except (EOFError, RuntimeError, ComputerError):  # there is nobody
+            return "n"
 
     def _is_temporary(self, event: str, arguments: tuple[Any, ...]) -> bool:
         """Whether it is a file that `tempfile` has made for this very code, and stays one."""
@@ -160,7 +169,9 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 def _file(verb: str) -> Callable[[tuple[Any, ...]], Found]:
     def look(arguments: tuple[Any, ...]) -> Found:
         path = arguments[0] if arguments else ""
-        if isinstance(path, int) or _is_own(path):
+        if isinstance(path, int):
+            return "file", f"{verb} an open file"
+        if _is_own(path):
             return None
         return "file", f"{verb} {_shown(path)}"
 
@@ -177,6 +188,8 @@ def _from_to(verb: str) -> Callable[[tuple[Any, ...]], Found]:
 
 
 def _opened(arguments: tuple[Any, ...]) -> Found:
+    if isinstance(arguments[0], int):
+        return None  # it is open already
     if isinstance(arguments[0], (str, bytes)) and os.path.isdir(arguments[0]):  # noqa: PTH112
         return None  # no folder is written: `tempfile` names one, and opens a file in it
     return _file("write")(arguments)
@@ -250,6 +263,8 @@ _EVENTS: dict[str, Callable[[tuple[Any, ...]], Found]] = {
     "os.remove": _file("remove"), "os.rename": _from_to("rename"), "os.rmdir": _file("remove"),
     "os.mkdir": _file("make the folder"), "os.truncate": _file("empty"),
     "os.chmod": _file("change the rights of"), "os.chown": _file("change the owner of"),
+    "os.utime": _file("change the time of"), "os.setxattr": _file("mark"),
+    "os.removexattr": _file("mark"),
     "os.link": _from_to("link"), "os.symlink": _from_to("link"),
     "sqlite3.connect": _database,
     "socket.connect": _network, "socket.sendto": _network, "socket.bind": _bound,

@@ -195,6 +195,17 @@ def _do(it: Shown, what: str, *more: Any) -> None:
 # One by one ---------------------------------------------------------------------------------------
 
 
+def test_a_turn_that_goes_on_from_a_result_without_output_is_shown():
+    it = Shown([code("0", start=True, end=True)], [said("Done.")], auto_run=True)
+    reply = it.session.ask("x")
+    for chunk in reply:
+        if chunk.type == "console":
+            break
+    reply.close()
+    drive(it.session.ask())
+    it.check()
+
+
 def test_a_turn_as_it_is_told():
     it = Shown([said("Hi."), code("0", end=True)], [said("Done.")])
     reply = it.session.ask("Go.")

@@ -16,11 +16,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.computer.output_buffer import OutputBuffer
+from lmc_jupyter.computer.screen import in_words
 from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.content.error_text import short, stopped
-from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel.active_line import ActiveLine, blank_lines, first_line
-from lmc_jupyter.kernel.audit import Answer, Promise
+from lmc_jupyter.kernel.audit import ANSWERS, Promise
 from lmc_jupyter.kernel.between_cells import Payloads
 from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.changes import Watch
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 LONG_TRACEBACK = 15
 """Lines from which on a cell shows the short form of a traceback."""
 
-_ANSWERS = (("y", "Go on"), ("a", "Go on with all such"), ("n", "Stop here"))
-"""To code that wants to do more than it said."""
 _blocks: list[PythonBlock] = []
 """The blocks that have begun and not ended; each one was started by the one before it."""
 _of_block: contextvars.ContextVar[PythonBlock | None] = contextvars.ContextVar(
@@ -113,19 +111,12 @@ class PythonBlock:
         self.outbox.text("\n" if password else f"{answer}\n")
         return answer
 
-    def _ask_about(self, what: str) -> Answer:
-        """Ask whether the code may do this, which it had not said; where nobody is, it may not."""
-        prompt = f"This code ran unasked because it only reads. Now it wants to {what}."
+    def _ask_about(self, prompt: str) -> str:
+        """One of `ANSWERS`, which the person gives where `input()` would ask them."""
         screen = self.python.screen
-        try:
-            if self.show or screen is None:  # the cell's own keyboard, as `input()` has it
-                words = ", ".join(f"{word}: {name}" for word, name in _ANSWERS)
-                word = input(f"{prompt} ({words}) ").strip().lower()[:1]
-            else:
-                word = screen.ask(prompt, choices=_ANSWERS)
-        except (EOFError, RuntimeError, ComputerError):
-            return "stop"
-        return "go on" if word == "y" else "go on with such" if word == "a" else "stop"
+        if self.show or screen is None:
+            return input(in_words(prompt, ANSWERS))
+        return screen.ask(prompt, choices=ANSWERS)
 
     def abandon(self) -> None:
         """Undo its changes to the shell: it cannot be ended and never goes on."""
