@@ -216,12 +216,20 @@ def _bound(arguments: tuple[Any, ...]) -> Found:
     return None if is_look else ("network", f"listen on {_shown(address)}")
 
 
+_LOOKS = frozenset(
+    {
+        ("uname", "-p"),  # `platform.processor()`
+        ("lscpu", "--parse=core"),  # joblib counts the cores
+    }
+)
+"""Programs that libraries start to look at the machine."""
+
+
 def _started(arguments: tuple[Any, ...]) -> Found:
     command = arguments[1] if len(arguments) > 1 else arguments[0] if arguments else ""
     words = tuple(map(str, command)) if isinstance(command, (list, tuple)) else (str(command),)
-    # matplotlib looks for fonts once a machine; `platform.processor()`
-    is_honest = words[:1] == ("fc-list",) or words == ("uname", "-p")
-    if is_honest and arguments[0] == words[0]:
+    is_look = words in _LOOKS or words[:1] == ("fc-list",)  # matplotlib, once a machine
+    if is_look and arguments[0] == words[0]:
         return None
     return "program", f"start {_shown(' '.join(words))}"
 

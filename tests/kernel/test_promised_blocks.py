@@ -423,12 +423,14 @@ HONEST = {
     "import io\nbuffer = io.StringIO()\ndf.head({0}).to_csv(buffer)\nbuffer.getvalue()": NUMBERS,
     "try:\n    1 / (1 - {0})\nexcept ZeroDivisionError as error:\n    print(error)": NUMBERS,
     "missing_{0}": NUMBERS,
-    "import tempfile\nwith tempfile.TemporaryFile() as file:\n    n = file.write(b'1' * {0})\nn": NUMBERS,
+    "import tempfile\nwith tempfile.TemporaryFile() as file:\n"
+    "    n = file.write(b'1' * {0})\nn": NUMBERS,
     "import matplotlib\nmatplotlib.use('Agg')\nimport matplotlib.pyplot as plt\n"
     "figure, axes = plt.subplots()\nlines = axes.plot(range({0}))\nfigure.canvas.draw()\n"
     "plt.close(figure)\nlen(lines)": NUMBERS,
     "import plotly.express as px\nlen(px.bar(df.head({0}), x='city', y='price').data)": NUMBERS,
-    "import altair as alt\nalt.Chart(df.head({0})).mark_bar().to_dict(validate=False)['mark']": NUMBERS,
+    "import altair as alt\n"
+    "alt.Chart(df.head({0})).mark_bar().to_dict(validate=False)['mark']": NUMBERS,
 }
 CODES = [template.format(each) for template, values in HONEST.items() for each in values]
 
