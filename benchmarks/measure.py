@@ -25,6 +25,7 @@ from IPython.core.getipython import get_ipython
 
 from lmc_jupyter import Chunk, Message, Session, current_session, get_model
 from lmc_jupyter.computer import Computer, default_computer
+from lmc_jupyter.computer.languages.python import LivePython
 from lmc_jupyter.computer.languages.r import R
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.models.brief import Brief
@@ -265,6 +266,13 @@ def code(source: str, count: int) -> Figures:
             run()
     assert len(ours) == len(plain) == count
     return {"ours": median(ours), "plain": median(plain)}
+
+
+def block(source: str, *, is_promised: bool = False) -> float:
+    """CPU seconds of this code as a block: of all code, or of such as has promised to read only."""
+    python = LivePython(get_ipython())
+    run = python.run_promised if is_promised else python.run
+    return timed(lambda: list(run(source)), time.process_time)
 
 
 # A turn ------------------------------------------------------------------------------------------

@@ -166,6 +166,33 @@ def hot_loop(run: Run) -> list[Row]:
     return [row(what, f["ours"], f["plain"], 1.05, "s", digits=3, times=True, name="run_cell")]
 
 
+def watched(run: Run) -> list[Row]:
+    """A block that is held to a promise, and any other block once there is a hook for that."""
+    opens = "from pathlib import Path\nplace = Path('watched.txt')\nn = place.write_text('1')\n"
+    opens += f"for _step in range({run.size(10_000)}):\n    open('watched.txt').close()"
+    loop = f"for _step in range({run.size(10_000_000)}):\n    pass"
+    rows = []
+    for what, source, limit in (("10 M steps", loop, 1.1), ("10,000 files read", opens, 1.3)):
+        calls = {
+            "bare": f"block({source!r})",
+            "idle": f"block({source!r})",
+            "ours": f"block({source.replace('place.write_text', 'len')!r}, is_promised=True)",
+        }
+        seconds: dict[str, list[float]] = {name: [] for name in calls}
+        with Kernel() as plain, Kernel() as hooked:
+            hooked.measure("block('1', is_promised=True)")  # its hook stays
+            for _ in range(run.size(15)):
+                for name, call in calls.items():
+                    seconds[name].append((plain if name == "bare" else hooked).measure(call))
+        least = {name: min(each) for name, each in seconds.items()}
+        for name, most, how in (("idle", 1.01, "the hook idle"), ("ours", limit, "watched")):
+            rows.append(
+                row(f"{what}, {how}", least[name], least["bare"], most, "s", digits=3, times=True,
+                    name="without the hook")
+            )  # fmt: skip
+    return rows
+
+
 def prints(run: Run) -> list[Row]:
     with Kernel() as kernel:
         f = kernel.measure(
@@ -334,6 +361,7 @@ PARTS: list[Callable[[Run], list[Row]]] = [
     effects,
     other_languages,
     hot_loop,
+    watched,
     prints,
     history,
     kept,
