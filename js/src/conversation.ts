@@ -13,6 +13,7 @@ import type {
   Marks,
   MessageRecord,
   NoteRecord,
+  Origin,
   Question,
   Queued,
   Record as WireRecord,
@@ -117,6 +118,14 @@ export class Conversation {
     let lastTurn: Turn | null = null;
     for (const turn of this.turns) if (turn.at <= at) lastTurn = turn;
     return lastTurn;
+  }
+
+  /** Where the code of a record comes from; of an edit that the person makes of it now, say so. */
+  originOf(at: number, edited = false): Origin {
+    const turn = this.turnOf(at);
+    const entry = this.entries[at];
+    const fate = (entry?.kind === "message" && entry.record.fate) || "shown";
+    return { model: turn?.model ?? "", turn: turn?.id ?? "", decision: fate, edited: edited || fate === "edited" };
   }
 
   /** What the person has asked, oldest first. */

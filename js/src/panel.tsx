@@ -187,9 +187,10 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
   };
 
   /** The code goes into the cell that was asked about, and is not run here. */
-  const replaceCell = (cell: string, { language }: Question, code: string) => {
+  const replaceCell = (cell: string, { at, language, code: shown }: Question, code: string) => {
     const done = (isRun: boolean) => void decide({ decision: "decline", reason: WORDS.replaced(isRun) });
-    const detail: ReplaceCell = { cell, code, language: language.split(" ")[0] ?? "", done };
+    const origin = conversation.originOf(at, code !== shown);
+    const detail: ReplaceCell = { cell, code, language: language.split(" ")[0] ?? "", origin, done };
     const event = new CustomEvent("lmc:replace-cell", { bubbles: true, composed: true, cancelable: true, detail });
     if (root.current?.dispatchEvent(event)) say(WORDS.replaceNot, "error"); // nobody took it
   };

@@ -318,6 +318,18 @@ export type AboutCell =
   /** Put the proposal with this id into a cell. */
   | { wish: Taken; proposal: string };
 
+/** Where code comes from that is put into a cell: `metadata.lmc` of the cell, with its text's SHA-256. */
+export interface Origin {
+  /** The model as a person reads it, or the agent. */
+  model: string;
+  /** The id of its turn; "" for an agent's cell. */
+  turn: string;
+  /** What became of the code before; "shown" for such as was not to run. */
+  decision: Exclude<Fate, ""> | "shown";
+  /** Whether the person has changed it on the way. */
+  edited: boolean;
+}
+
 /** Code of an answer to put in the place of a cell's text, by the event `lmc:replace-cell`. */
 export interface ReplaceCell {
   /** The cell's id; "" where only the number of its `In [N]` is known. */
@@ -327,6 +339,7 @@ export interface ReplaceCell {
   runs?: boolean;
   code: string;
   language: string;
+  origin: Origin;
   /** Called once it is done. */
   done?(isRun: boolean): void;
 }
@@ -335,6 +348,7 @@ export interface ReplaceCell {
 export interface InsertCell {
   code: string;
   language: string;
+  origin: Origin;
   /** Whether the person wants it run there. */
   run: boolean;
 }

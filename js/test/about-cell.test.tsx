@@ -74,7 +74,8 @@ describe("the code of an answer about a cell", () => {
     document.addEventListener("lmc:replace-cell", take);
     await page.press(WORDS.replace);
     document.removeEventListener("lmc:replace-cell", take);
-    expect(taken).toEqual([{ cell: "c1", code: "a = 1\nb = a / 2", language: "python" }]);
+    const origin = { model: "", turn: "", decision: "shown", edited: false };
+    expect(taken).toEqual([{ cell: "c1", code: "a = 1\nb = a / 2", language: "python", origin }]);
     expect(copied).toEqual([]);
   });
 

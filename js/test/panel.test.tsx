@@ -1189,7 +1189,7 @@ describe("under a message", () => {
   });
 
   it("code is inserted as a cell where somebody takes it, else copied", async () => {
-    await open({ records: [code("x = 1")] });
+    await open({ records: [said("user", "go"), code("x = 1", { fate: "edited" })], turns: [turn("t", 0, { model: "a model" })] });
     await page.press("Insert as a new cell below");
     expect(written).toEqual(["x = 1"]);
     expect(page.text("[role=status]")).toContain(WORDS.insertCopied);
@@ -1201,7 +1201,8 @@ describe("under a message", () => {
     document.addEventListener("lmc:insert-cell", take);
     await page.press("Insert as a new cell below");
     document.removeEventListener("lmc:insert-cell", take);
-    expect(taken).toEqual([{ code: "x = 1", language: "python", run: false }]);
+    const origin = { model: "a model", turn: "t", decision: "edited", edited: true };
+    expect(taken).toEqual([{ code: "x = 1", language: "python", origin, run: false }]);
     expect(written).toHaveLength(1);
     expect(page.text("[role=status]")).toContain(WORDS.inserted);
   });
@@ -1226,9 +1227,10 @@ describe("under a message", () => {
     await page.press("Run");
     await page.soon(() => page.buttons("Insert")[1]?.click());
     document.removeEventListener("lmc:insert-cell", take);
+    const origin = { model: "", turn: "", decision: "shown", edited: false };
     expect(taken).toEqual([
-      { code: "x = 1", language: "python", run: true },
-      { code: "ls", language: "sh", run: false },
+      { code: "x = 1", language: "python", origin, run: true },
+      { code: "ls", language: "sh", origin, run: false },
     ]);
   });
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from typing import Any
+
 import pytest
 from panel_page import Panel
 from playwright.sync_api import Locator, expect
@@ -42,6 +45,17 @@ def news(chat: Panel) -> str:
     return "\n".join(chat.value("[str(each.content) for each in model.seen[-1][-2:]]"))
 
 
+def origin(chat: Panel, at: int) -> dict[str, Any]:
+    """What the cell says of where its text came from; its digest is that of the text."""
+    found = chat.page.evaluate(f"at => {CELLS}[at].model.getMetadata('lmc') ?? null", at)
+    assert found.pop("sha256") == hashlib.sha256(source(chat, at).encode()).hexdigest()
+    assert found.pop("turn") in chat.value("[each.id for each in current_session().turns]")
+    return found
+
+
+SHOWN = {"model": "ScriptedModel", "decision": "shown", "edited": False}
+
+
 def test_insert_below_makes_a_cell_and_runs_nothing(chat: Panel) -> None:
     before = chat.page.evaluate(f"() => {CELLS}.length")
     card = propose(chat, None)
@@ -53,6 +67,7 @@ def test_insert_below_makes_a_cell_and_runs_nothing(chat: Panel) -> None:
     assert chat.page.evaluate(f"() => {CELLS}.length") == before + 1
     at = chat.page.evaluate("() => window.jupyterapp.shell.currentWidget.content.activeCellIndex")
     assert source(chat, at) == NEW
+    assert origin(chat, at) == SHOWN
     assert chat.page.evaluate(f"at => {CELLS}[at].model.executionCount", at) is None
     assert "a new cell: they inserted it as a new cell" in news(chat)
     assert chat.value("'half' in globals()") is False
@@ -71,6 +86,7 @@ def test_replace_shows_the_difference_and_one_undo_brings_the_old_text_back(chat
     dialog.get_by_role("button", name="Replace", exact=True).click()
     expect(card).to_contain_text("cell replaced")
     assert source(chat, at) == NEW
+    assert origin(chat, at) == SHOWN
     chat.page.keyboard.press("Control+z")
     expect(chat.notebook.cell(at).locator(".cm-content")).to_contain_text("rate / 0")
     assert f"In [{n}]: they put it in the place of the cell." in news(chat)

@@ -14,6 +14,7 @@ import type { TranslationBundle } from "@jupyterlab/translation";
 import { controlOf, freshId, Mail } from "../mail";
 import type { Added, OfAgent } from "../protocol";
 import { hidden, visible } from "../render/hidden";
+import { originOf } from "./origin";
 
 /** See `lmc_jupyter/kernel/`: whoever opens it is the kernel. */
 export const TARGET = "lmc-jupyter:agents";
@@ -150,7 +151,9 @@ export class Agents {
     if (model.readOnly) return { kind: "refused", why: trans.__("The notebook is read-only.") };
     const { content } = notebook;
     const at = content.activeCell ? content.activeCellIndex + 1 : content.widgets.length;
-    const cell = alone(model.sharedModel, () => model.sharedModel.insertCell(at, { cell_type: "code", source }));
+    const lmc = originOf(source, { model: agent, turn: "", decision: "shown", edited: false });
+    const added = { cell_type: "code", source, metadata: { lmc } };
+    const cell = alone(model.sharedModel, () => model.sharedModel.insertCell(at, added));
     const scroll = (align: "auto" | "center") => void content.scrollToItem(at, align).catch(() => undefined); // it has gone
     if (!isTyping()) scroll("auto");
     const said = trans.__("%1 added a cell to %2.", nameOf(agent), fileOf(notebook));

@@ -14,6 +14,7 @@ import { diff, type Line } from "../diff";
 import type { ReplaceCell } from "../protocol";
 import { splitHidden } from "../render/hidden";
 import { shownCell } from "./cells";
+import { noteOrigin } from "./origin";
 
 const RUN = "run";
 
@@ -37,6 +38,7 @@ export function replace(notebook: NotebookPanel | null, asked: ReplaceCell, tran
       if (cell.model.sharedModel.getSource() === before) break; // else somebody has edited it meanwhile
     }
     cell.model.sharedModel.setSource(source);
+    noteOrigin(cell.model, asked.origin);
     content.deselectAll();
     content.activeCellIndex = content.widgets.indexOf(cell);
     asked.done?.(isRun);

@@ -16,6 +16,7 @@ import { asCell } from "../cell";
 import type { AboutCell, InsertCell } from "../protocol";
 import { ask, type Answer } from "./ask";
 import { shownCell } from "./cells";
+import { noteOrigin } from "./origin";
 
 const VIEW = "application/vnd.jupyter.widget-view+json";
 const CELLS = "application/vnd.jupyter.cells";
@@ -103,7 +104,7 @@ export class Sidebar extends Widget {
    * Insert code below the active cell of a notebook, and run it there or lead the keys to it; false
    * where that cannot be.
    */
-  insert(notebook: NotebookPanel | null, { code, language, run }: InsertCell): boolean {
+  insert(notebook: NotebookPanel | null, { code, language, origin, run }: InsertCell): boolean {
     const content = notebook?.content;
     if (!content || content.model?.readOnly !== false) return false;
     const { type, source } = asCell(code, language);
@@ -111,6 +112,7 @@ export class Sidebar extends Widget {
     if (type !== "code") NotebookActions.changeCellType(content, type);
     const cell = content.activeCell;
     cell?.model.sharedModel.setSource(source);
+    if (cell) noteOrigin(cell.model, origin);
     if (run) void NotebookActions.run(content, notebook.sessionContext);
     else {
       content.mode = "edit";

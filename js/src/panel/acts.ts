@@ -52,7 +52,7 @@ export async function take(shared: Shared, entry: Entry | undefined, how: Taken,
   const code = textOf(content) + (record.tail ?? "");
   const done = (how: Taken) =>
     void transport.request({ kind: "take", at, how }).catch((error: unknown) => say(sentenceOf(error), "error"));
-  const asked = { code, language: format ?? "" };
+  const asked = { code, language: format ?? "", origin: conversation.originOf(at) };
   if (how === "inserted") {
     const detail: InsertCell = { ...asked, run: false };
     if (hasDone(shared, "lmc:insert-cell", detail, node, WORDS.insertCopied)) done(how);

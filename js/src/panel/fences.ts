@@ -6,14 +6,18 @@
  */
 
 import { asCell } from "../cell";
-import type { InsertCell } from "../protocol";
+import type { InsertCell, Origin } from "../protocol";
 import { LANGUAGES } from "../render/code";
 import { el } from "../render/rendering";
 import { WORDS } from "../words";
 import { INERT_MS, isShort } from "./look";
 
 /** Draw them where they are missing; none at text that says nothing of its language. */
-export function offerCells(words: HTMLElement, insert: (asked: InsertCell, event: Event) => void): void {
+export function offerCells(
+  words: HTMLElement,
+  originOf: () => Origin,
+  insert: (asked: InsertCell, event: Event) => void,
+): void {
   for (const block of words.querySelectorAll<HTMLElement>(".lmc-md .lmc-codeblock")) {
     const language = LANGUAGES.get(block) ?? "";
     const code = (block.firstElementChild?.textContent ?? "").replace(/\n$/, "");
@@ -26,7 +30,7 @@ export function offerCells(words: HTMLElement, insert: (asked: InsertCell, event
       button.title = title;
       button.disabled = true; // a press meant for what was here before must not run anything
       setTimeout(() => (button.disabled = false), INERT_MS);
-      button.addEventListener("click", (event) => insert({ code, language, run }, event));
+      button.addEventListener("click", (event) => insert({ code, language, run, origin: originOf() }, event));
       row.append(button);
     };
     if (isShort(code)) add(true, WORDS.run, WORDS.runInCell);

@@ -7,7 +7,7 @@
 
 import { isCode, isProposal, isQuestion, isThought, type Conversation, type Entry } from "../conversation";
 import { canonical, textOf, type Message } from "../lmc";
-import type { InsertCell, MessageRecord, Names, Rating, ReplaceCell, Taken, Turn, Unseen } from "../protocol";
+import type { InsertCell, MessageRecord, Names, Origin, Rating, ReplaceCell, Taken, Turn, Unseen } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
 import { isFrame } from "../render/code";
 import { visible } from "../render/hidden";
@@ -226,7 +226,9 @@ export class Row {
     if (heading) heading.textContent = blockName(message); // a table is known when it is whole
     this.node.dataset["fate"] = failed ? "failed" : fate;
     if (!this.entry.open) this.node.classList.toggle("lmc-empty", message.type === "console" && message.content === "");
-    if (isAnswer(message) && !this.entry.open && !partial && cut === undefined) offerCells(this.node, this.#acts.insert);
+    if (isAnswer(message) && !this.entry.open && !partial && cut === undefined) {
+      offerCells(this.node, this.#origin, this.#acts.insert);
+    }
     this.#name();
     this.#rate();
     this.#showWidget();
@@ -297,6 +299,8 @@ export class Row {
     return offers;
   }
 
+  readonly #origin = (): Origin => this.#conversation.originOf(this.entry.at);
+
   #tools(): HTMLElement {
     const tools = el("div", "lmc-tools");
     if (this.entry.kind !== "message") return tools;
@@ -310,8 +314,9 @@ export class Row {
       const language = message.format ?? "";
       if (isCode(message)) {
         const cell = this.#conversation.about(this.entry.at);
-        if (cell) add(WORDS.replace, "replace", (button) => this.#acts.replace({ cell, code: text(), language }, button));
-        add(WORDS.insert, "insert", (_, event) => this.#acts.insert({ code: text(), language, run: false }, event));
+        const code = () => ({ code: text(), language, origin: this.#origin() });
+        if (cell) add(WORDS.replace, "replace", (button) => this.#acts.replace({ cell, ...code() }, button));
+        add(WORDS.insert, "insert", (_, event) => this.#acts.insert({ ...code(), run: false }, event));
       }
     } else if (message.type === "message" || message.type === "console") {
       add(WORDS.copy, "copy", (button) => this.#acts.copy(text(), button));
