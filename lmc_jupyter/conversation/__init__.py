@@ -85,6 +85,32 @@ class TurnRecord:
     left_out: str
 
 
+@dataclass(frozen=True)
+class BlockRecord:
+    """What became of a block of code, as it stays when its kernel is gone.
+
+    Parameters
+    ----------
+    message : the id of the code
+    time : ISO 8601, UTC, when that was known
+    fate : what became of it, see `lmc_jupyter.conversation.events.Fate`
+    allowed : "clicked" by the person; "covered" by their yes to the rest of an answer or of an
+        agent's blocks; "harmless" where it ran unasked as it only reads and makes new names;
+        "rule" where a rule of theirs lets it run; "" where nobody allowed it
+    new, changed, removed : names
+    breach : what it did beside new names where it had promised to make these only
+    """
+
+    message: str
+    time: str
+    fate: str
+    allowed: str
+    new: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    breach: str = ""
+
+
 @dataclass
 class Conversation:
     """Messages in order, with their title, model, time and so on.
@@ -107,6 +133,7 @@ class Conversation:
         the session
     sent : what went to each model and came from it, in its provider's form; only a journal has it
     turns : its turns, in order, undone ones too; only a journal has them
+    blocks : what became of its code, in order, undone too; only a journal has them
     """
 
     messages: Sequence[Message] = ()
@@ -122,3 +149,4 @@ class Conversation:
     files: Mapping[str, bytes] = field(default_factory=dict)
     sent: Sequence[Mapping[str, Any]] = field(default_factory=list)
     turns: Sequence[TurnRecord] = field(default_factory=list)
+    blocks: Sequence[BlockRecord] = field(default_factory=list)

@@ -5,7 +5,8 @@ the first that does not is not read.
 
 A line is a record in JSON, `{"kind":...}`. Kinds: head, message, instead (of the message `at`),
 back (the messages from `to` on are gone), mark (keys of the message `id`; null takes one away),
-event, title, turn, extra, sent (what went to a model, or came from it, in its provider's form).
+event, title, turn, block (what became of code), names (what the block before did to them), extra,
+sent (what went to a model, or came from it, in its provider's form).
 In version 1 a line was `{"crc":N,"rec":record}`.
 """
 
@@ -18,7 +19,13 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
-from lmc_jupyter.conversation import Action, Conversation, RequestRecord, TurnRecord
+from lmc_jupyter.conversation import (
+    Action,
+    BlockRecord,
+    Conversation,
+    RequestRecord,
+    TurnRecord,
+)
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import PARTIAL, Message, is_partial
 
@@ -85,8 +92,13 @@ class Fold:
         self.events: list[Action] = []
         self.sent: list[Mapping[str, Any]] = []
         self.turns: list[TurnRecord] = []
+        self.blocks: list[BlockRecord] = []
         self.conversation = Conversation(
-            self.messages, events=self.events, sent=self.sent, turns=self.turns
+            self.messages,
+            events=self.events,
+            sent=self.sent,
+            turns=self.turns,
+            blocks=self.blocks,
         )
         """All of it; these lists are its own."""
         self.cost: float | None = None
@@ -155,6 +167,22 @@ class Fold:
         self.conversation.model = _text(record.get("model", "")) or self.conversation.model
         self._add_cost(record)
 
+    def _block(self, record: dict[str, Any]) -> None:
+        message, time, fate, allowed = map(
+            _text, (record[key] for key in ("message", "time", "fate", "allowed"))
+        )
+        self.blocks.append(BlockRecord(message, time, fate, allowed))
+
+    def _names(self, record: dict[str, Any]) -> None:
+        """What the last block did to the names."""
+        if not self.blocks:
+            raise ValueError
+        new, changed, removed = (
+            tuple(map(_text, record[key])) for key in ("new", "changed", "removed")
+        )
+        last, breach = self.blocks.pop(), _text(record["breach"])
+        self.blocks.append(replace(last, new=new, changed=changed, removed=removed, breach=breach))
+
     def _sent(self, record: dict[str, Any]) -> None:
         self.sent.append({**record["data"]})
 
@@ -171,6 +199,8 @@ _KINDS: dict[str, Callable[[Fold, dict[str, Any]], None]] = {
     "event": Fold._event,
     "title": Fold._title,
     "turn": Fold._turn,
+    "block": Fold._block,
+    "names": Fold._names,
     "extra": Fold._extra,
     "sent": Fold._sent,
 }

@@ -33,6 +33,7 @@ from lmc_jupyter.conversation.events import (
     Answered,
     Appended,
     Asked,
+    Became,
     Began,
     Changed,
     Cut,
@@ -42,6 +43,7 @@ from lmc_jupyter.conversation.events import (
     Exchanged,
     Grown,
     Marked,
+    NamesChanged,
     Renamed,
     Replaced,
     Rewritten,
@@ -91,6 +93,7 @@ class JournalWriter:
         """US dollars of this conversation's turns, as far as known; None where nothing is known."""
         self._history, self._secrets = history, secrets
         self._actions: list[Action] = []
+        self._block: dict[str, Any] = {}  # the last one that was proposed, and who allowed it
         self._journal: Journal | None = None
         self._missing: list[dict[str, Any]] = []  # records that the file does not have yet
         self._length = 0  # of the messages in the file and among the missing records
@@ -270,9 +273,17 @@ class JournalWriter:
                 self._add("mark", id=message.id, set=dict(keys))
             case Acted(data):
                 self._act(at, data)
-            case Answered() if data := _describe_decision(event):
+            case Answered():
                 last = self._history.last
-                self._act(at, data if last is None else {**data, "message": last.id})
+                self._block = {"message": last.id if last else "", "allowed": _how(event)}
+                if data := _describe_decision(event):
+                    self._act(at, data if last is None else {**data, "message": last.id})
+            case Became("ran" | "ran unasked" | "edited" | "stopped" | "not run" as fate):
+                if block := self._block:
+                    self._add("block", **block, fate=fate, time=_now())
+            case NamesChanged(names) if self._block:
+                by_kind = {"new": names.new, "changed": names.changed, "removed": names.removed}
+                self._add("names", **by_kind, breach=names.breach)
             case Renamed(title):
                 self._waits = False
                 self.about = replace(self.about, title=one_line(title))
@@ -301,7 +312,7 @@ class JournalWriter:
 
     def _act(self, at: int, data: Mapping[str, Any]) -> None:
         """Note an action of the person, after the message number `at`."""
-        action = Action(at, {"time": datetime.now(timezone.utc).isoformat(), **data})
+        action = Action(at, {"time": _now(), **data})
         self._actions.append(action)
         self._add("event", at=at, data=dict(action.data))
 
@@ -314,7 +325,7 @@ class JournalWriter:
         self._actions, self.cost = list(conversation.events), event.cost
         self._length, self._journal = len(conversation.messages), event.file
         self._waits, self._answers = not event.written, False
-        self._pieces, self._id = None, ""
+        self._pieces, self._id, self._block = None, "", {}
         if event.file is not None or not conversation.messages:
             self._remember_for_restart(self.id)
 
@@ -409,6 +420,20 @@ class JournalWriter:
         if problem != self.problem:
             self.problem = problem
             self._history.tell_now(Saved(problem))
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat()
+
+
+def _how(event: Answered) -> str:
+    """Who let the code run; see `BlockRecord.allowed`."""
+    proposal, decision = event.proposal, event.decision
+    if proposal.verdict == "allow" and (decision is None or decision.run):
+        return "harmless" if proposal.is_promised else "rule"
+    if decision is None or not decision.run:
+        return ""
+    return "clicked" if decision.asked else "covered"
 
 
 def _describe_decision(event: Answered) -> dict[str, Any]:

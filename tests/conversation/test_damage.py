@@ -53,7 +53,9 @@ def states(data: bytes) -> dict[int, list]:
 
 def test_every_kind_of_record_is_there(talk):
     kinds = {records.value(body)["kind"] for body, _ in records.lines(talk.read_bytes())}
-    assert kinds == {"head", "message", "instead", "back", "mark", "event", "title", "turn"}
+    assert kinds == {
+        "head", "message", "instead", "back", "mark", "event", "title", "turn", "block",
+    }  # fmt: skip
 
 
 def test_a_file_that_was_cut_at_any_byte_holds_what_came_before(talk):

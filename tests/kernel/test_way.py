@@ -14,8 +14,9 @@ from way import MARK, calls_of, draw, size  # noqa: E402
 
 pytestmark = pytest.mark.long
 
-MOST_MODULES, MOST_LINES = 118, 24_930
-"""They fall: who makes the way shorter lowers them. They rose for `ask`, by 130 lines."""
+MOST_MODULES, MOST_LINES = 118, 24_990
+"""They fall: who makes the way shorter lowers them. They rose for `ask` and
+`%lmc methods`, by 190 lines."""
 
 
 @pytest.fixture(scope="module")

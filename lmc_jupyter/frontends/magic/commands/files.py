@@ -116,14 +116,7 @@ def _write(
     if not call.session.messages:
         raise WrongCommand("the conversation is empty: there is nothing to save")
     target = Path(path).expanduser() if path else _free(call.session.journal.title, name, ending)
-    if target.is_dir():
-        raise WrongCommand(f"{path!r} is a folder: name a file in it")
-    if target.exists() and not replace:
-        raise WrongCommand(
-            f"there is a file {str(target)!r} already: choose another name, or add --replace"
-        )
-    if not target.parent.is_dir():
-        raise WrongCommand(f"there is no folder {str(target.parent)!r}: make it first")
+    check_target(target, replace=replace)
     try:
         losses = call.session.save(
             target, name, replace=replace, only_ran=only_ran, thoughts=thoughts
@@ -134,6 +127,18 @@ def _write(
     if written_as(target, name) == "notebook":
         lines.append(f"`%lmc check {quote(str(target))}` shows whether it runs again.")
     return "\n".join(lines)
+
+
+def check_target(target: Path, *, replace: bool) -> None:
+    """Raise a sentence where no file is to be written here."""
+    if target.is_dir():
+        raise WrongCommand(f"{str(target)!r} is a folder: name a file in it")
+    if target.exists() and not replace:
+        raise WrongCommand(
+            f"there is a file {str(target)!r} already: choose another name, or add --replace"
+        )
+    if not target.parent.is_dir():
+        raise WrongCommand(f"there is no folder {str(target.parent)!r}: make it first")
 
 
 def quote(path: str) -> str:

@@ -1,0 +1,45 @@
+"""The command that says who wrote and ran the code of the notebook."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from lmc_jupyter.content.notebook_file import read_cells
+from lmc_jupyter.frontends.magic.commands.files import check_target, paths
+from lmc_jupyter.frontends.magic.commands.table import Invocation, WrongCommand, command
+
+
+@command(
+    "methods",
+    "[PATH] [--replace]",
+    help="say who wrote, allowed and ran the code of this notebook",
+    more="For the appendix of a paper: with a path it becomes a new Markdown file. It is made of "
+    "the saved notebook and its conversations on this computer, and says what cannot be known.",
+    complete={"PATH": paths},
+)
+def methods(call: Invocation, path: str | None, replace: bool) -> str:
+    from lmc_jupyter.formats.methods import methods as page
+
+    journal = call.session.journal
+    notebook = journal.notebook
+    if not notebook or journal.conversations is None:
+        raise WrongCommand("the file of this notebook is not known here: open it in Jupyter")
+    version = sys.modules["lmc_jupyter"].__version__
+    entries = [each for each in journal.conversations.list() if each.notebook == notebook]
+    text = page(
+        Path(notebook).name,
+        read_cells(notebook),
+        [journal.conversations.read(each.id) for each in entries],
+        f"Made on {time.strftime('%Y-%m-%d')} by lmc-jupyter {version}",
+    )
+    if path is None:
+        return text
+    target = Path(path).expanduser()
+    check_target(target, replace=replace)
+    try:
+        target.write_text(text, "utf-8")
+    except OSError as error:
+        raise WrongCommand(f"{str(target)!r} cannot be written: {error.strerror}") from None
+    return f"Wrote {target}."
