@@ -73,8 +73,8 @@ def lab(frontend, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(lab):
-    lab.run("text = get_ipython().run_line_magic('lmc', 'methods page.md --replace')")
-    return lab.value("open('page.md').read()")
+    lab.run("text = get_ipython().run_line_magic('lmc', 'methods page.markdown --replace')")
+    return lab.value("open('page.markdown').read()")
 
 
 def rows(page: str, title: str) -> list[list[str]]:
@@ -119,6 +119,6 @@ def test_nothing_is_done_because_of_what_a_cell_says(lab, page):
 
 def test_a_file_that_is_there_stays(lab, page):
     assert page
-    messages = lab.finish(lab.start("%lmc methods page.md"))
+    messages = lab.finish(lab.start("%lmc methods page.markdown"))
     assert "choose another name, or add --replace" in str(messages)
-    assert lab.value("open('page.md').read()") == page
+    assert lab.value("open('page.markdown').read()") == page
