@@ -26,7 +26,6 @@ from lmc_jupyter.lmc import Chunk, canonical
 GRANT_SECONDS = 60.0
 """How long a grant lives between the decision and the run."""
 
-
 HARMLESS: frozenset[EffectKind] = frozenset({"makes", "reads"})
 """All that code does which runs unasked where the person is asked for changes. A name that hides
 one of Python's own, which a detail says, is no new name."""
@@ -214,8 +213,7 @@ class Gate:
         try:
             return tuple(self._effects(canonical(language), _plain(code)))
         except Exception as error:  # noqa: BLE001 - the border to code of others: any Language
-            sentence = f"what it does cannot be told ({type(error).__name__})"
-            return (Effect("unknown", "", sentence),)
+            return (Effect("unknown", "", f"what it does cannot be told ({type(error).__name__})"),)
 
     def is_outdated(self, proposal: Proposal, decision: Decision | None = None) -> bool:
         """Whether the policy was changed since this was shown: it is judged anew, but for a no."""
@@ -298,6 +296,8 @@ def _is_harmless(proposal: Proposal) -> bool:
 
 
 def _is_quiet(effect: Effect) -> bool:
+    if effect.kind in ("overwrites", "deletes"):  # in place it could be a value of the person's
+        return not effect.is_theirs
     return effect.kind in HARMLESS and (effect.kind != "makes" or not effect.detail)
 
 

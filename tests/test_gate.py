@@ -676,6 +676,19 @@ def test_all_else_is_asked_for(kind) -> None:
     assert propose(gate_that_sees("makes", kind)).verdict == "ask"
 
 
+@pytest.mark.parametrize(
+    ("kind", "verdict"),
+    [("overwrites", "allow"), ("deletes", "allow"),
+     ("changes", "ask"), ("loses", "ask"), ("empties", "ask")],
+)  # fmt: skip
+def test_names_that_the_conversation_made_may_be_bound_anew_and_not_changed_in_place(
+    kind, verdict
+) -> None:
+    """In place it could be a value that a name of the person's has too."""
+    effects = (Effect(kind, "x", is_theirs=False),)
+    assert propose(Gate(CHANGES, effects=lambda *_: effects)).verdict == verdict
+
+
 def test_nothing_is_harmless_of_which_nothing_is_known() -> None:
     assert propose(gate_that_sees()).verdict == "ask"
 

@@ -153,6 +153,16 @@ def test_code_that_waits_is_judged_anew_when_the_person_says_when_they_are_asked
     assert lab.value("mine") == [1, 2]
 
 
+def test_names_that_the_conversation_made_are_bound_anew_without_a_question(lab, panel):
+    lab.run("mine = [1]")
+    begin(lab, panel, "own = mine", "own = [2]", "own = mine", "own.append(2)")
+    question = panel.until(lambda: panel.view.ask, "a question")
+    assert question["code"] == "own.append(2)"
+    assert lab.value("mine") == [1]
+    panel.tell({"kind": "stop"})
+    panel.over("stopped")
+
+
 def test_in_a_cell_the_same_is_asked_on_the_keyboard(lab, panel, out):
     lab.run("blind(True)")
     lab.run("scripted(\"open('out', 'w').close()\")")

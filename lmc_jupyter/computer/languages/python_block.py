@@ -174,7 +174,8 @@ class PythonBlock:
         self.is_interrupted = self.interrupts.stopped or self.is_stop(error)
         changes = watch.changes()
         if self._promise is not None:
-            changes.breach = self._promise.breach([*changes.changed, *changes.removed])
+            theirs = {*changes.changed, *changes.removed} - made
+            changes.breach = self._promise.breach(sorted(theirs))
         self.python.keep(changes)
         self.python.made.add(before, made, dict(shell.user_ns))
         del watch  # the traceback of an error may keep this frame, and it every value from before
