@@ -160,6 +160,33 @@ def test_a_no_and_a_reason_run_nothing_and_the_model_is_told(terminal):
     assert "This code was not run: use numpy." in terminal.value("contents()")
 
 
+def test_only_changes_are_asked_for_and_what_was_not_seen_waits_at_its_place(terminal, tmp_path):
+    terminal.run("%config LMC.ask = 'changes'")
+    terminal.run("from lmc_jupyter.computer import effects; look = effects.find_effects")
+    terminal.run(
+        "mine = [1]; scripted([code('new = 6 * 7')], [code('mine.append(2)')], [said('')])"
+    )
+    terminal.start("%%lmc", "Go.")
+    terminal.until("or say why not: ")
+    assert terminal.process.before.count("Run this python code?") == 1, "of the change alone"
+    terminal.process.sendline("y")
+    terminal.until_prompt()
+    assert terminal.value("new, mine") == "(42, [1, 2])"
+    terminal.run("effects.find_effects = lambda *_: look('python', '1')")
+    path = tmp_path / "out"
+    write = f"n = open({str(path)!r}, 'w').write('1')"
+    terminal.run(f"scripted([code({write!r})], [said('ok')])")
+    terminal.start("%%lmc", "Go.")
+    asked = terminal.until("n: Stop here) ")
+    assert f"Now it wants to write {path}." in asked
+    assert not path.exists()
+    terminal.process.sendline("n")
+    assert "which was not allowed" in terminal.until_prompt()
+    assert not path.exists()
+    terminal.run("effects.find_effects = look")
+    terminal.run("%config LMC.ask = 'always'")
+
+
 def test_output_of_a_shell_block_is_shown(terminal):
     terminal.run("scripted([code('echo one two | tr a-z A-Z', 'shell')], [said('ok')])")
     shown = terminal.run("%%lmc --auto-run", "Go.")

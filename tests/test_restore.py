@@ -224,7 +224,8 @@ class Shown:
 def test_the_panel_shows_them_on_the_record_of_the_code(session, monkeypatch):
     shown = Shown(session)
     run(session, "x = 2; new = 1", "numbers.append(5)")
-    wire = {"new": ["new"], "changed": ["x"], "removed": [], "lost": "", "restorable": True}
+    wire = {"new": ["new"], "changed": ["x"], "removed": [], "lost": "", "breach": ""}
+    wire = {**wire, "restorable": True}
     second = {**wire, "new": [], "changed": ["numbers"]}
     assert shown.names() == [0, wire, 0, second, 0, 0]
     session.restore(shown.mirror.names(1))

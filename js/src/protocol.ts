@@ -339,7 +339,8 @@ export interface ReplaceCell {
   runs?: boolean;
   code: string;
   language: string;
-  origin: Origin;
+  /** An older panel does not say. */
+  origin?: Origin;
   /** Called once it is done. */
   done?(isRun: boolean): void;
 }
@@ -348,7 +349,8 @@ export interface ReplaceCell {
 export interface InsertCell {
   code: string;
   language: string;
-  origin: Origin;
+  /** An older panel does not say. */
+  origin?: Origin;
   /** Whether the person wants it run there. */
   run: boolean;
 }

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from panel_page import SETUP, Panel
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -68,3 +69,31 @@ def test_only_what_changes_something_waits_and_what_was_not_seen_waits_too(pages
     expect(chat.record("console").last).not_to_contain_text("audit.py")
     look(page, "ask-stopped")
     pages.end(page)
+
+
+def test_in_notebook_7_a_cell_and_the_panel_ask_for_changes_too(notebook7, open_in_notebook7):
+    talk = TALK + "%config LMC.ask = 'changes'"
+    notebook = open_in_notebook7(notebook7.write("seven.ipynb", SETUP + talk, "%%lmc\nGo."))
+    page = notebook.page
+    notebook.run(0)
+    notebook.wait_done(0)
+    notebook.run(1)
+    card = notebook.cell(1).locator("[data-proposal]")
+    card.wait_for()
+    expect(card).to_contain_text("changes your sales")
+    expect(notebook.cell(1)).to_contain_text("ran without asking")
+    look(page, "seven-cell")
+    card.get_by_role("button", name="Don't run").click()
+    notebook.wait_done(1)
+    page.evaluate("() => window.jupyterapp.commands.execute('lmc:toggle', {go: true})")
+    chat = Panel(page, notebook)
+    expect(chat.panel).to_contain_text("Code that only reads and makes new names runs")
+    chat.do(UNSEEN)
+    chat.ask("Look.")
+    question = page.get_by_role("group", name="This code wants to do more")
+    stop = question.get_by_role("button", name="Stop here")
+    expect(stop).to_be_enabled()
+    look(page, "seven-panel")
+    stop.click()
+    chat.state("done")
+    assert not (notebook7.root / "out.csv").exists()

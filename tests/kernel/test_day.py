@@ -19,7 +19,7 @@ import plotly.data
 df = plotly.data.gapminder(return_type="pandas")
 """
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*non-interactive.*")
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:.*non-interactive.*")]
 
 
 def read_day() -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import gc
 import itertools
 import re
 import socket
@@ -276,7 +277,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("code", sample(HOSTILE, 40))
+@pytest.mark.parametrize("code", sample(HOSTILE, 20))
 def test_what_is_outside_the_promise_does_not_happen(shell, folder, server, monkeypatch, code):
     questions: list[str] = []
     monkeypatch.setattr(builtins, "input", lambda prompt="": questions.append(prompt) or "n")
@@ -291,6 +292,7 @@ def test_what_is_outside_the_promise_does_not_happen(shell, folder, server, monk
     run(shell, code, is_promised=False)
     assert questions == []
     assert (state(folder), server.count()) != before
+    gc.collect()  # what was stopped half made complains here, and not in the test of another
 
 
 # What goes round the watch, and the two other eyes ------------------------------------------------
@@ -452,7 +454,7 @@ def set_up(shell, folder):
         del shell.user_ns[name]
 
 
-@pytest.mark.parametrize("code", sample(CODES, 40), ids=str)
+@pytest.mark.parametrize("code", sample(CODES, 20), ids=str)
 def test_what_keeps_its_promise_ends_as_in_a_cell(shell, folder, set_up, monkeypatch, code):
     questions: list[str] = []
     monkeypatch.setattr(builtins, "input", lambda prompt="": questions.append(prompt) or "n")

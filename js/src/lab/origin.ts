@@ -16,7 +16,7 @@ export function originOf(source: string, { model, turn, decision, edited }: Orig
   return { model, turn, decision, edited, sha256: bytesToHex(sha256(utf8ToBytes(source))) };
 }
 
-/** Note the origin of the text that the cell has now. */
-export function noteOrigin(cell: ICellModel, origin: Origin): void {
-  cell.setMetadata("lmc", originOf(cell.sharedModel.getSource(), origin));
+/** Note the origin of the text that the cell has now, where it is known. */
+export function noteOrigin(cell: ICellModel, origin: Origin | undefined): void {
+  if (origin) cell.setMetadata("lmc", originOf(cell.sharedModel.getSource(), origin));
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmc_jupyter.content import shorten
-from lmc_jupyter.frontends.magic.commands.files import paths
+from lmc_jupyter.frontends.magic.commands.files import notebook_file, paths
 from lmc_jupyter.frontends.magic.commands.table import Invocation, WrongCommand, columns, command
 
 if TYPE_CHECKING:
@@ -83,9 +83,7 @@ def _this_notebook(call: Invocation) -> tuple[Path, str]:
         raise WrongCommand(
             "the file of this notebook is not known here: name it, `%lmc check PATH`"
         )
-    path = Path(name)
-    if not path.is_absolute():  # as older servers have it: from their own folder
-        path = Path(path.name)
+    path = notebook_file(name)
     if not path.is_file():
         raise WrongCommand(
             f"there is no file {name!r}: save the notebook; where it was renamed since its kernel "

@@ -129,6 +129,12 @@ def _write(
     return "\n".join(lines)
 
 
+def notebook_file(name: str) -> Path:
+    """The file of a notebook; older servers name it from their own folder."""
+    path = Path(name)
+    return path if path.is_absolute() else Path(path.name)
+
+
 def check_target(target: Path, *, replace: bool) -> None:
     """Raise a sentence where no file is to be written here."""
     if target.is_dir():

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from lmc_jupyter.content.notebook_file import read_cells
-from lmc_jupyter.frontends.magic.commands.files import check_target, paths
+from lmc_jupyter.frontends.magic.commands.files import check_target, notebook_file, paths
 from lmc_jupyter.frontends.magic.commands.table import Invocation, WrongCommand, command
 
 
@@ -26,11 +26,14 @@ def methods(call: Invocation, path: str | None, replace: bool) -> str:
     notebook = journal.notebook
     if not notebook or journal.conversations is None:
         raise WrongCommand("the file of this notebook is not known here: open it in Jupyter")
+    file = notebook_file(notebook)
+    if not file.is_file():
+        raise WrongCommand(f"there is no file {notebook!r}: save the notebook first")
     version = sys.modules["lmc_jupyter"].__version__
     entries = [each for each in journal.conversations.list() if each.notebook == notebook]
     text = page(
-        Path(notebook).name,
-        read_cells(notebook),
+        file.name,
+        read_cells(str(file)),
         [journal.conversations.read(each.id) for each in entries],
         f"Made on {time.strftime('%Y-%m-%d')} by lmc-jupyter {version}",
     )
