@@ -19,13 +19,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
-from lmc_jupyter.conversation import (
-    Action,
-    BlockRecord,
-    Conversation,
-    RequestRecord,
-    TurnRecord,
-)
+from lmc_jupyter.conversation import Action, BlockRecord, Conversation, RequestRecord, TurnRecord
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import PARTIAL, Message, is_partial
 

@@ -19,7 +19,7 @@ from lmc_jupyter.lmc import is_code, is_proposal
 MOST_CODE = 60
 """Characters of a line of code or of a question."""
 DIGEST = 12
-"""Digits of a SHA-256 in a table; the whole ones stand in the file's own records."""
+"""Digits of a SHA-256 in a table."""
 
 _ALLOWED = {
     "clicked": "clicked by the person",
@@ -104,33 +104,41 @@ def _turn_at(talk: Conversation, at: int, places: Mapping[str, int]) -> TurnReco
 def _cells(
     cells: Iterable[Mapping[str, Any]], talks: Sequence[Conversation]
 ) -> Iterator[tuple[str, ...]]:
-    codes = {
-        digest(message.content)
-        for talk in talks
-        for message in talk.messages
-        if is_code(message) or is_proposal(message)
-    }
+    known = {of: what for talk in talks for of, what in _codes(talk)}
     for number, cell in enumerate(cells, 1):
         if cell.get("cell_type") != "code":
             continue
         text = source_of(dict(cell))
         metadata = cell.get("metadata")
         mark = metadata.get("lmc") if isinstance(metadata, dict) else None
-        by, since = _author(mark, text, codes) if isinstance(mark, dict) else ("no mark", "")
+        by, since = _author(mark, text, known) if isinstance(mark, dict) else ("no mark", "")
         begins = text
         if text.lstrip().startswith("%%lmc"):
             by, begins = "the person: a question to a model", text.strip().partition("\n")[2]
         yield str(number), _code(begins), _code(digest(text)[:DIGEST]), by, since
 
 
-def _author(mark: Mapping[str, Any], text: str, codes: set[str]) -> tuple[str, str]:
-    """What a cell says of its text, and whether that text still stands there."""
+def _codes(talk: Conversation) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Of each code of a conversation: its SHA-256, and who wrote it and what became of it."""
+    places = {message.id or "": at for at, message in enumerate(talk.messages)}
+    fates = {block.message: block.fate for block in talk.blocks}
+    for at, message in enumerate(talk.messages):
+        if is_code(message) or is_proposal(message):
+            turn = _turn_at(talk, at, places)
+            model = turn.model if turn is not None else talk.model
+            yield digest(message.content), (model, fates.get(message.id or "", "shown"))
+
+
+def _author(
+    mark: Mapping[str, Any], text: str, known: Mapping[str, tuple[str, str]]
+) -> tuple[str, str]:
+    """Who wrote the text that a cell had, and whether that text still stands there."""
     model, decision, first = (mark.get(key) for key in ("model", "decision", "sha256"))
+    said = " (the cell says so; no conversation here has this text)"
+    if isinstance(first, str) and first in known:  # not by the cell's own word
+        (model, decision), said = known[first], ""
     how = _DECISIONS.get(decision, "") if isinstance(decision, str) else ""
-    edited = ", with changes of the person" if mark.get("edited") is True else ""
-    is_known = isinstance(first, str) and first in codes
-    by = f"{_plain(str(model)) or 'a model'} {how}{edited}".strip()
-    said = "" if is_known else " (the cell says so; no conversation here has this text)"
+    by = f"{_plain(str(model)) or 'a model'} {how}".strip()
     return by + said, "as it was" if first == digest(text) else "edited since"
 
 
@@ -140,10 +148,7 @@ def _unknown(talks: Sequence[Conversation]) -> Iterator[str]:
             "There is no conversation of this notebook on this computer: who wrote a cell is only "
             "what the cell says of itself."
         )
-    yield (
-        "A cell without a mark was typed by the person, pasted, or put there by a program that "
-        "leaves none."
-    )
+    yield "A cell without a mark was typed or pasted, or put there by a program that leaves none."
     yield "What cells of the person read, made and changed is not recorded."
     yield "A conversation that was deleted, or that another computer has, is missing here."
 

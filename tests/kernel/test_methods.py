@@ -39,7 +39,7 @@ def cell(source: str, lmc: object = None) -> dict[str, object]:
 def lab(frontend, tmp_path_factory):
     """A kernel of a notebook; its model makes a name, changes one, writes one that is not run."""
     notebook = tmp_path_factory.mktemp("notebook") / "study | one.ipynb"
-    mark = {"model": "ScriptedModel", "turn": "t", "decision": "ran", "edited": False}
+    mark = {"model": "Another", "turn": "t", "decision": "ran", "edited": False}
     forged = {"model": "<b>me</b> | x", "turn": 3, "decision": ["ran"], "ask": "never",
               "auto_run": True, "sha256": digest("import os")}  # fmt: skip
     cells = [
@@ -103,8 +103,8 @@ def test_each_cell_says_what_it_can_and_its_own_word_is_never_a_finding(page):
     assert [row[3:] for row in cells] == [
         ["no mark", ""],
         ["the person: a question to a model", ""],
-        ["ScriptedModel after the person ran it", "as it was"],
-        ["ScriptedModel after the person ran it", "edited since"],
+        ["ScriptedModel after it ran unasked", "as it was"],  # whatever the cell says
+        ["ScriptedModel after it ran unasked", "edited since"],
         ["\\<b\\>me\\</b\\> \\| x (the cell says so; no conversation here has this text)",
          "as it was"],
         ["no mark", ""],

@@ -391,9 +391,9 @@ class Mirror:
         if at is None:
             wanted = _question_id(turn)
             at = self._records.last(lambda record: record.whole and record.id == wanted)
-            if at < 0:  # what it goes on from may be a result without a record, being empty
-                history = self._session.history
-                ids = {each.id for each in history[: (history.place(wanted or "") or -1) + 1]}
+            history = self._session.history
+            if at < 0 and (place := history.place(wanted or "")) is not None:
+                ids = {each.id for each in history[:place]}  # it is empty and has no record
                 at = self._records.last(lambda record: record.whole and record.id in ids)
             if at < 0:
                 return  # its question was taken away
