@@ -18,6 +18,7 @@ import argparse
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -39,6 +40,8 @@ PARTS = {
 """The tests of each part: what only computes, what waits for kernels or a model, a browser."""
 FILES = {"kernel": ("kernel", "local_model"), "browser": ("browser",)}
 """Marks whose files a part collects: to import all of them takes each worker 15 s."""
+WHOLE = re.compile(r"^pytestmark = .*mark\.(?:kernel|browser|local_model)\b", re.MULTILINE)
+"""In a file that has nothing for the part that only computes."""
 INSIDES = ["-m", "not browser and not local_model", "tests/kernel", "tests/computer"]
 """What a long run tries once more on the oldest ipykernel."""
 KERNELS = ["7.1", "7.3", "7.4"]
@@ -49,7 +52,8 @@ BETWEEN = [
     "tests/kernel/test_cell_magic.py",
 ]  # fmt: skip
 """What a long run tries once more on those: clicks while a cell is busy, turns beside cells."""
-CORES = os.cpu_count() or 2
+WORKERS = (os.cpu_count() or 2) + 1
+"""At work at once: a test that waits for a process leaves its core to another."""
 NOT_RUN = "not run: "
 """Begins the reason of a skip that tells a language which this machine does not have; those that
 must be here are held to it by tests/computer/test_contract.py."""
@@ -73,9 +77,9 @@ class Part:
 
     @classmethod
     def pytest(cls, name: str, python: Path, *arguments: str, kernel: str = "") -> Part:
-        """By a worker for each core, each of which takes the next file when it has done one."""
+        """By `WORKERS`, each of which takes the next file when it has done one."""
         command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "--junitxml={report}"]
-        command += ["-n", str(CORES), "--dist", "loadfile"]
+        command += ["-n", str(WORKERS), "--dist", "loadfile"]
         environment = {}
         if kernel:
             environment["LMC_TEST_IPYKERNEL"] = kernel  # the tests look whether it is that one
@@ -161,6 +165,13 @@ def files(*marks: str) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in found]
 
 
+def computing() -> list[str]:
+    """The test files that have more than what needs a kernel, a browser or a model."""
+    every = sorted((ROOT / "tests").rglob("test_*.py"))
+    found = [path for path in every if not WHOLE.search(path.read_text("utf-8"))]
+    return [str(path.relative_to(ROOT)) for path in found]
+
+
 def promised() -> list[str]:
     """The Python test files that docs/promises.toml names."""
     import tomllib  # of Python 3.11
@@ -222,7 +233,7 @@ def main() -> int:
     parts = []
     for name, marks in PARTS.items():
         wanted = marks if long else f"{marks} and not long"
-        found = files(*FILES[name]) if name in FILES else []
+        found = files(*FILES[name]) if name in FILES else computing()
         if given.promises:
             found = [each for each in promised() if name == "core" or each in found]
         parts.append(partial(Part.pytest, name, python, "-m", wanted, *more, *found))

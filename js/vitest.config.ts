@@ -14,5 +14,7 @@ export default defineConfig({
     include: ["test/**/*.test.{ts,tsx}"],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // a core is left idle otherwise, which here is half of them
+    maxWorkers: "100%",
   },
 });

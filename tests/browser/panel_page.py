@@ -194,11 +194,15 @@ class Panel:
         )
 
     def shown(self) -> list[dict[str, str]]:
-        """The records as they are drawn: role, type, text."""
+        """The records, once all of them are drawn: role, type, text.
+
+        Of what is far out of sight there is no layout, and so no `innerText`.
+        """
+        self.panel.locator("article:empty").first.wait_for(state="detached")
         return self.panel.evaluate(
             "panel => [...panel.querySelectorAll('article')].map(one => ({"
             "role: one.dataset.role ?? 'note', type: one.dataset.type ?? 'note', "
-            "text: one.innerText}))"
+            "text: one.textContent}))"
         )
 
 

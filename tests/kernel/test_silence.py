@@ -44,6 +44,7 @@ def test_to_import_and_to_load_it_asks_nobody(tmp_path, record_property):
     record_property("figure", f"{len(found)} look-ups, connections and sockets that listen")
 
 
+@pytest.mark.long
 def test_control_a_plain_import_of_litellm_asks_somebody(tmp_path, record_property):
     found = asked("import litellm", tmp_path, LITELLM_LOCAL_MODEL_COST_MAP="")
     assert any("getaddrinfo" in each or "connect" in each for each in found)

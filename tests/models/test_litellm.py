@@ -488,6 +488,7 @@ print(json.dumps(taken))
 """
 
 
+@pytest.mark.long
 def test_control_litellm_alone_takes_one_of_them_for_whole(record_property) -> None:
     """Its `finish_reason` is "stop" for what is not whole, such as code whose block stays open."""
     servers = [ModelServer() for _ in BROKEN]
@@ -868,6 +869,7 @@ for base in sys.argv[1:]:
 """
 
 
+@pytest.mark.long
 def test_control_litellms_own_retries_ask_again_where_nothing_helps(record_property) -> None:
     refusals = [Refusal(status) for status in (400, 401, 403, 404)]
     servers = [ModelServer() for _ in refusals]

@@ -281,6 +281,7 @@ def when_asked(
     return thread
 
 
+@pytest.mark.long
 def test_a_request_of_which_nothing_has_come_is_sent_again_unseen(
     model_server: ModelServer, impatient: worker_process.LiteLLMWorker
 ) -> None:
