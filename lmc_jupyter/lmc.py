@@ -257,7 +257,7 @@ class Note(Message):
 PARTIAL, EDITED, CONTEXT, FIGURE_OF = "partial", "edited", "context", "figure_of"
 SECONDS = "seconds"
 INSERTED, FEEDBACK, SENTIMENT = "inserted", "feedback", "sentiment"
-CELL, TAKEN, WAS = "cell", "taken", "was"
+CELL, TAKEN, WAS, RECEIPTS = "cell", "taken", "was", "receipts"
 
 _FILES = "LMC, notebooks, GLM"
 
@@ -291,6 +291,7 @@ KEYS: dict[str, tuple[str, str, str]] = {
         "the panel, notebooks",
         _FILES,
     ),
+    RECEIPTS: ("the loop: a number of closing words -> the id of where it is", "views", _FILES),
     WAS: (
         "a reader of another program's file: the values that it changed",
         "the exports: it is what the file had, no thought of a model",

@@ -127,6 +127,7 @@ class Session(WithOptions):
             self.gate,
             self.spending,
             lambda: self._restorable.add(self.computer.changes()),
+            lambda: self.receipts,
         )
         self._own_cells = saving.OwnCells(lambda: self._computer.cells() if self._computer else [])
         self.conversation = CurrentConversation(

@@ -228,16 +228,16 @@ def test_one_word_has_one_meaning():
 
 
 CEILINGS = {
-    "modules": 290,
-    "classes": 396,
-    "lines": 55_330,
+    "modules": 294,
+    "classes": 401,
+    "lines": 55_900,
     "files over 400 lines": 22,
     "lines of a function, median": 7,
     "lines of a function, longest": 81,
-    "lines of the core, six files": 2_140,
+    "lines of the core, six files": 2_142,
 }
-"""They fall: who makes the package smaller lowers them. They rose for `ask` and
-`%lmc methods`, by 830 lines."""
+"""They fall: who makes the package smaller lowers them. They rose for `ask`,
+`%lmc methods` and the receipts, by 1,400 lines."""
 
 
 def test_the_house_grows_no_more():

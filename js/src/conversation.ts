@@ -441,8 +441,8 @@ function kindOf({ role, type, format, recipient }: Message): string {
   return JSON.stringify([role, type, type === "console" ? null : format, recipient]);
 }
 
-function marksOf({ partial, fate, failed, seconds, names, widget, feedback, taken }: Marks): string {
+function marksOf({ partial, fate, failed, seconds, names, widget, feedback, taken, receipts }: Marks): string {
   const mask = names === undefined ? 0 : names;
-  const texts = [widget ?? "", feedback ?? "", taken ?? ""];
+  const texts = [widget ?? "", feedback ?? "", taken ?? "", receipts ?? {}];
   return JSON.stringify([partial ?? false, fate ?? "", failed ?? false, seconds ?? 0, mask, ...texts]);
 }

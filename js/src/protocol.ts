@@ -149,6 +149,8 @@ export interface Marks {
   feedback?: Rating | null;
   /** Where the person has put a proposal. */
   taken?: Taken;
+  /** Of closing words: where their numbers stand. */
+  receipts?: Receipts;
   /** Of a question: the id of the one cell that it is about. */
   about?: string;
   /** Of a question: the values of the variables that it names, which went with it. */
@@ -157,6 +159,11 @@ export interface Marks {
   sent?: { line: string; text: string; unseen: Unseen | null };
   /** An image that went with a question: the cell that showed it, "In [3]". */
   figure?: string;
+}
+
+/** A number as it is written -> the record where it stands; -1: it is not shown; null: nowhere. */
+export interface Receipts {
+  [number: string]: number | null;
 }
 
 export type Rating = "up" | "down";

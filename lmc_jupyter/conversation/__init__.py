@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from lmc_jupyter.content.file_read import FileRead
     from lmc_jupyter.lmc import Message
 
 Rating = Literal["up", "down"]
@@ -99,6 +100,7 @@ class BlockRecord:
         "rule" where a rule of theirs lets it run; "" where nobody allowed it
     new, changed, removed : names
     breach : what it did beside new names where it had promised to make these only
+    read : the files that it has opened for reading
     """
 
     message: str
@@ -109,6 +111,7 @@ class BlockRecord:
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     breach: str = ""
+    read: tuple[FileRead, ...] = ()
 
 
 @dataclass

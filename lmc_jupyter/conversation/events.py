@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from lmc_jupyter.content.file_read import FileRead
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.gate import Decision, Proposal
@@ -155,6 +156,13 @@ class NamesChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesRead:
+    """The files that the last block of code has read. [read]"""
+
+    files: tuple[FileRead, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NamesRestored:
     """These names are again as they were before their block."""
 
@@ -245,7 +253,9 @@ class Saved:
 
 
 MessageEvent: TypeAlias = "Appended | Grown | Rewritten | Cut | Replaced | Marked"
-BlockEvent: TypeAlias = "Waits | Answered | Runs | Became | NamesChanged | NamesRestored"
+BlockEvent: TypeAlias = (
+    "Waits | Answered | Runs | Became | NamesChanged | FilesRead | NamesRestored"
+)
 TurnEvent: TypeAlias = "Asked | Began | Noted | Stopping | Ended"
 ConversationEvent: TypeAlias = (
     "Acted | Renamed | Described | Exchanged | Changed | Configured | Saved"

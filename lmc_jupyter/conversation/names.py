@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from lmc_jupyter.content.file_read import FileRead
 from lmc_jupyter.errors import SessionError
 
 
@@ -20,6 +21,8 @@ class Names(Protocol):
     removed: tuple[str, ...]
     lost: str
     """A sentence on what restoring would not bring back; "" when it brings back all."""
+    read: tuple[FileRead, ...]
+    """The files that the block has opened for reading."""
     breach: str
     """What was found after a block that ran unasked, beside new names: a sentence without its
     capital letter and stop; "" for nothing."""

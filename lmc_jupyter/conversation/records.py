@@ -19,6 +19,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+from lmc_jupyter.content.file_read import FileRead
 from lmc_jupyter.conversation import Action, BlockRecord, Conversation, RequestRecord, TurnRecord
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import PARTIAL, Message, is_partial
@@ -177,6 +178,16 @@ class Fold:
         last, breach = self.blocks.pop(), _text(record["breach"])
         self.blocks.append(replace(last, new=new, changed=changed, removed=removed, breach=breach))
 
+    def _read(self, record: dict[str, Any]) -> None:
+        """The files that the last block has read."""
+        if not self.blocks:
+            raise ValueError
+        files = tuple(
+            FileRead(_text(each["path"]), int(each["size"]), _text(each["sha256"]))
+            for each in record["files"]
+        )
+        self.blocks.append(replace(self.blocks.pop(), read=files))
+
     def _sent(self, record: dict[str, Any]) -> None:
         self.sent.append({**record["data"]})
 
@@ -195,6 +206,7 @@ _KINDS: dict[str, Callable[[Fold, dict[str, Any]], None]] = {
     "turn": Fold._turn,
     "block": Fold._block,
     "names": Fold._names,
+    "read": Fold._read,
     "extra": Fold._extra,
     "sent": Fold._sent,
 }

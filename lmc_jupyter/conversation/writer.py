@@ -41,6 +41,7 @@ from lmc_jupyter.conversation.events import (
     Ended,
     Event,
     Exchanged,
+    FilesRead,
     Grown,
     Marked,
     NamesChanged,
@@ -284,6 +285,8 @@ class JournalWriter:
             case NamesChanged(names) if self._block:
                 by_kind = {"new": names.new, "changed": names.changed, "removed": names.removed}
                 self._add("names", **by_kind, breach=names.breach)
+            case FilesRead(files) if self._block:
+                self._add("read", files=[each._asdict() for each in files])
             case Renamed(title):
                 self._waits = False
                 self.about = replace(self.about, title=one_line(title))

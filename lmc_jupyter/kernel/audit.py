@@ -45,8 +45,18 @@ class OutsidePromise(BaseException):
     """Code was about to do what it had not said, and may not. No `except Exception` takes it."""
 
 
+readers: list[Callable[[object], None]] = []
+"""Each gets the path of a file that is about to be opened for reading; only the last one does."""
 _promises: list[Promise] = []
 _is_hooked = False
+
+
+def hook() -> None:
+    """Hear audit events from now on: a hook cannot be taken away."""
+    global _is_hooked
+    if not _is_hooked:
+        _is_hooked = True
+        sys.addaudithook(_hear)
 
 
 class Promise:
@@ -68,10 +78,7 @@ class Promise:
         self._asking = threading.local()
 
     def __enter__(self) -> Promise:
-        global _is_hooked
-        if not _is_hooked:
-            _is_hooked = True
-            sys.addaudithook(_hear)
+        hook()
         self._others = frozenset(threading.enumerate()) - {threading.current_thread()}
         with suppress(FileNotFoundError):  # the working folder was removed: it has no files
             self._root = os.getcwd()  # noqa: PTH109
@@ -146,11 +153,13 @@ class Promise:
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     __tracebackhide__ = True
-    if not _promises or event not in _EVENTS:
+    if not (_promises or readers) or event not in _EVENTS:
         return
-    if event == "open" and not arguments[2] & _WRITES:
-        return  # by far the most that honest code does
-    _promises[-1].meet(event, arguments)
+    if event == "open" and not arguments[2] & _WRITES:  # by far the most that honest code does
+        if readers:
+            readers[-1](arguments[0])
+    elif _promises:
+        _promises[-1].meet(event, arguments)
 
 
 # What each event is -------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from lmc_jupyter.content.code_names import passing_names
+from lmc_jupyter.content.file_read import FileRead
 from lmc_jupyter.kernel.namespace import OURS, cut
 from lmc_jupyter.kernel.snapshot import (
     MAX_COPY,
@@ -67,13 +68,15 @@ class Changes:
         self.lost = lost
         self.breach = ""
         """What a block that had promised to make new names only has done beside them."""
+        self.read: tuple[FileRead, ...] = ()
+        """The files that the block has opened for reading."""
         self._bindings, self._contents = list(bindings), list(contents)
         self.size = sum(size_of(each.before) for each in self._bindings)
         self.size += sum(size_of(each.before.copy) for each in self._contents)
         """Bytes of the old values, as far as they are known."""
 
     def __bool__(self) -> bool:
-        return bool(self.new or self.changed or self.removed or self.breach)
+        return bool(self.new or self.changed or self.removed or self.breach or self.read)
 
     @property
     def restorable(self) -> bool:

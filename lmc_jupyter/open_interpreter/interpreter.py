@@ -226,7 +226,8 @@ class OpenInterpreter(Strict):
     def _session_and_list(self) -> tuple[Session, MessageList]:
         with self._lock:
             if self._parts is None:
-                session = Session(computer=self._computer, keep=self._keep, **_of_settings())
+                settings = {**_of_settings(), "receipts": False}  # nobody shows them here
+                session = Session(computer=self._computer, keep=self._keep, **settings)
                 session.auto_run = _policy(self._auto_run, self._safe_mode)
                 self._parts = session, MessageList(session.history)
             return self._parts

@@ -20,10 +20,11 @@ from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.gate import Decision, Gate, Runner
 from lmc_jupyter.interrupts import delay_interrupt
 from lmc_jupyter.keys.output import redact_output
-from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.lmc import RECEIPTS, Chunk, Message
 from lmc_jupyter.models.brief import Stoppable
 from lmc_jupyter.models.request import Recordable, Request
 from lmc_jupyter.models.spending import Spending
+from lmc_jupyter.turn.receipts import find_receipts
 from lmc_jupyter.turn.turns import KEPT_TURNS, Blocks, ReplyMeasure, Turn
 
 
@@ -36,6 +37,7 @@ class Answers:
     gate : where its code is asked for
     spending : counts what its requests cost
     changes : tells, once, what the last block of code did to the person's names
+    receipts : whether the numbers of closing words are looked up
     """
 
     def __init__(
@@ -44,11 +46,12 @@ class Answers:
         gate: Gate,
         spending: Spending,
         changes: Callable[[], Names | None],
+        receipts: Callable[[], bool],
     ) -> None:
         self.turns: list[Turn] = []
         """Of every question that was asked here and stands in the messages."""
         self._history, self._gate = history, gate
-        self._spending, self._changes = spending, changes
+        self._spending, self._changes, self._receipts = spending, changes, receipts
         self._busy, self._stop = threading.Lock(), threading.Event()
         self._model: Model | None = None  # while it answers
         self._turn: Turn | None = None  # whose answer is being given
@@ -201,12 +204,19 @@ class Answers:
                     for request in old.requests:
                         request.drop_body()
                 blocks.end()
+                if error is None and not turn.failure and self._receipts():
+                    self._add_receipts()
             finally:
                 if self._stop.is_set():
                     self._history.tell(Acted({"action": "stop"}))
                 self._history.tell(Ended(turn, error))
                 self._turn = None
                 self._busy.release()
+
+    def _add_receipts(self) -> None:
+        """Mark the closing words with where their numbers stand."""
+        if receipts := find_receipts(list(self._history), self._begins):
+            self._history.mark(len(self._history) - 1, {RECEIPTS: receipts})
 
     def _drive(self, reply: Reply, blocks: Blocks, turn: Turn) -> Reply:
         answer: Decision | None = None

@@ -45,6 +45,7 @@ class Options:
     context_values : whether it gets their values too: short ones, the first rows of frames
     system_message : instructions to the model that replace the default ones
     custom_instructions : instructions to the model that follow the others, whosever they are
+    receipts : whether the numbers of closing words are looked up in outputs, cells and values
     max_turns : replies to one question before the answer stops and says so
     max_cost, max_session_cost, max_day_cost : US dollars; None is no limit
     agents : what agents outside the notebook may do: "ask" (each block waits for the person) or
@@ -58,6 +59,7 @@ class Options:
     context_values: bool = False
     system_message: str | None = None
     custom_instructions: str = ""
+    receipts: bool = True
     max_turns: int = 20
     max_cost: float | None = None
     max_session_cost: float | None = None
@@ -185,6 +187,7 @@ class WithOptions:
     context_values = Option[bool]("Whether it gets short values and first rows too.")
     system_message = Option[str | None]("Instructions that replace the default ones.")
     custom_instructions = Option[str]("Instructions to the model that follow the others.")
+    receipts = Option[bool]("Whether numbers of its closing words are looked up.")
     max_turns = Option[int]("Replies to one question before it stops and says so.")
     max_cost = Option[float | None]("US dollars that one question may cost; None: no limit.")
     max_session_cost = Option[float | None]("US dollars that this conversation may cost.")

@@ -241,9 +241,13 @@ class Blocks:
     def _has_run(self, block: _Running, fate: Fate) -> None:
         self._become(fate, time.monotonic() - block.since, block.code)
         names = self._changes()
-        if names is not None:
+        if names is None:
+            return
+        if names.new or names.changed or names.removed or names.breach:
             self._tell(events.NamesChanged(names))
-        if names is not None and names.breach:
+        if names.read:
+            self._tell(events.FilesRead(names.read))
+        if names.breach:
             self._gate.doubt = f"while the block before ran unasked, {names.breach}"
 
     def _become(self, fate: Fate, seconds: float = 0.0, code: str | None = None) -> None:

@@ -381,6 +381,7 @@ SETTINGS = {
     "system_message": st.none() | st.sampled_from(["a", "b"]),
     "custom_instructions": st.sampled_from(["", "a", "b"]),
     "options": st.dictionaries(st.sampled_from(["temperature"]), st.floats(0, 2), max_size=1),
+    "receipts": st.booleans(),
     "profile": st.none() | st.sampled_from(["a", "b"]),
     "start_worker": st.booleans(),
 }

@@ -25,6 +25,7 @@ IN_OTHERS = {
     "runs": "`became` says it, with its block",
     "noted": "`state` holds the words",
     "stopping": "`ended` follows",
+    "files_read": "`%lmc methods` reads it from the journal",
     "acted": "the panel knows what its person pressed",
     "renamed": "`configured` holds the title",
     "described": "the panel does not show it",

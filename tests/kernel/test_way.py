@@ -14,9 +14,9 @@ from way import MARK, calls_of, draw, size  # noqa: E402
 
 pytestmark = pytest.mark.long
 
-MOST_MODULES, MOST_LINES = 118, 24_990
-"""They fall: who makes the way shorter lowers them. They rose for `ask` and
-`%lmc methods`, by 190 lines."""
+MOST_MODULES, MOST_LINES = 122, 25_860
+"""They fall: who makes the way shorter lowers them. They rose for `ask`,
+`%lmc methods` and the receipts, by 1,060 lines: of each block the files that it reads are seen."""
 
 
 @pytest.fixture(scope="module")

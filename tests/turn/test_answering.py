@@ -51,7 +51,7 @@ class Held:
         self.messages = History()
         self.gate, self.told = Gate(), Told()
         self.messages.subscribe(self.told)
-        self.answers = Answers(self.messages, self.gate, Spending(**limits), lambda: None)
+        self.answers = Answers(self.messages, self.gate, Spending(**limits), lambda: None, bool)
         self.computer = EchoComputer()
         self.before: Callable[[], None] = list
 

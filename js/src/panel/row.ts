@@ -7,7 +7,7 @@
 
 import { isCode, isProposal, isQuestion, isThought, type Conversation, type Entry } from "../conversation";
 import { canonical, textOf, type Message } from "../lmc";
-import type { InsertCell, MessageRecord, Names, Origin, Rating, ReplaceCell, Taken, Turn, Unseen } from "../protocol";
+import type { InsertCell, MessageRecord, Names, Origin, Rating, Receipts, ReplaceCell, Taken, Turn, Unseen } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
 import { isFrame } from "../render/code";
 import { visible } from "../render/hidden";
@@ -18,6 +18,7 @@ import { FATES, span, WORDS } from "../words";
 import { offerCells } from "./fences";
 import { icon, iconButton, type IconName } from "./icons";
 import { namesLine } from "./names";
+import { markNumbers, showRecord } from "./receipts";
 import { stretches } from "./stretches";
 
 const DATA_FRAME = /<table\b[^>]*class="dataframe/;
@@ -56,6 +57,7 @@ export class Row {
   #fate: HTMLElement | null = null;
   /** The live widget in the place of what it stands for: its id, and what takes it away. */
   #widget: { id: string; end(): void } | null = null;
+  #receipts: Receipts | undefined; // as they are marked
   /** The names that its code changed, as they are drawn. */
   #names: { said: Names | null; node: HTMLElement } | null = null;
 
@@ -130,7 +132,10 @@ export class Row {
   mark(entry: Entry, content: string | undefined): void {
     this.entry = entry;
     if (!this.#drawn) return;
-    if (content !== undefined) this.#rendering?.replace(content);
+    if (content !== undefined) {
+      this.#rendering?.replace(content);
+      this.#receipts = undefined;
+    }
     this.#label();
   }
 
@@ -231,6 +236,7 @@ export class Row {
     }
     this.#name();
     this.#rate();
+    this.#markNumbers();
     this.#showWidget();
   }
 
@@ -242,6 +248,15 @@ export class Row {
     for (const button of this.node.querySelectorAll<HTMLElement>(".lmc-thumb")) {
       button.setAttribute("aria-pressed", String(button.dataset["rating"] === feedback));
     }
+  }
+
+  /** Where the numbers of closing words stand. */
+  #markNumbers(): void {
+    if (this.entry.kind !== "message" || this.entry.open || !this.#rendering) return;
+    const { receipts } = this.entry.record;
+    if (!receipts || this.#receipts) return;
+    this.#receipts = receipts;
+    markNumbers(this.#rendering.element, receipts, (at, number) => showRecord(this.node.closest(".lmc-list"), at, number));
   }
 
   /** The widget in place of its text, which stays where it cannot be shown, or is closed. */

@@ -26,6 +26,7 @@ from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.changes import Watch
 from lmc_jupyter.kernel.execute import execute
 from lmc_jupyter.kernel.frontend import can_ask, kernel_of
+from lmc_jupyter.kernel.reads import Reads
 from lmc_jupyter.kernel.stop import Interruptible
 from lmc_jupyter.kernel.widgets import WidgetOutput, Widgets, model_of, output_widget
 from lmc_jupyter.lmc import Chunk, Recipient
@@ -51,6 +52,7 @@ class PythonBlock:
     def __init__(self, python: LivePython, code: str, *, is_promised: bool = False) -> None:
         self.python, self.code = python, code
         self._promise = Promise(self._ask_about, self.foreign) if is_promised else None
+        self._reads = Reads(self.foreign)
         self.interrupts = Interruptible()
         self.is_interrupted = False
         """Whether an interrupt ended it."""
@@ -155,7 +157,7 @@ class PythonBlock:
             self._lines,
         ):
             try:
-                with self._promise or nullcontext():
+                with self._promise or nullcontext(), self._reads:
                     error = self.interrupts.run(
                         lambda: execute(
                             shell, self.code, self.interrupts, self._breathe, self._set_filename
@@ -176,6 +178,7 @@ class PythonBlock:
         if self._promise is not None:
             theirs = {*changes.changed, *changes.removed} - made
             changes.breach = self._promise.breach(sorted(theirs))
+        changes.read = self._reads.files()
         self.python.keep(changes)
         self.python.made.add(before, made, dict(shell.user_ns))
         del watch  # the traceback of an error may keep this frame, and it every value from before

@@ -7,6 +7,7 @@ then the card has the whole message.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from lmc_jupyter.content import remarks, shorten, terminal
@@ -30,6 +31,7 @@ from lmc_jupyter.lmc import (
     is_thought,
     is_written_code,
 )
+from lmc_jupyter.turn.receipts import receipts_of
 
 PROPOSAL = "application/vnd.lmc.proposal+json"
 """The MIME type of a proposal; js/src/lab/proposal.ts draws it."""
@@ -146,8 +148,13 @@ class Card:
     def _render(self, text: str) -> tuple[str, str]:
         role, type_, format_ = self.head.role, self.head.type, self.head.format
         if type_ == "message" and role != "computer":
-            inner = html.markdown(text) if self.over else self._markdown.html(text)
-            return inner, terminal.plain(text)
+            if not self.over:
+                return self._markdown.html(text), terminal.plain(text)
+            inner, plain = html.markdown(text), terminal.plain(text)
+            if missing := missing_of(self.message):
+                inner = html.underline_missing(inner, missing)
+                plain += f"\n[{missing_text(missing)}]"
+            return inner, plain
         if self.is_page and (format_ == "html" or self.page is not None):
             return self._render_page(text, format_ or "")
         if role == "computer" and format_ == "markdown":
@@ -195,6 +202,17 @@ class Card:
         tail = f"\n[{plain_text(self.effects)}]" if self.effects else ""
         tail += f"\n{html.names_text(self.names)}" if self.names else ""
         return inner, f"{head}\n{html.visible(text)}{tail}"
+
+
+def missing_of(message: Message | None) -> list[str]:
+    """The numbers of closing words that stand in no output, cell or value."""
+    receipts = {} if message is None else receipts_of(message)
+    return [terminal.plain(number) for number, place in receipts.items() if place is None]
+
+
+def missing_text(missing: Iterable[str]) -> str:
+    """These as plain text: `not found in any output: 99, 12.5`."""
+    return f"{html.NOT_FOUND}: {', '.join(missing)}"
 
 
 def _sound(text: str) -> str:

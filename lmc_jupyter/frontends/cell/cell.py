@@ -21,7 +21,7 @@ from lmc_jupyter.conversation.events import Event
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.cell.asking import Asker, Prompter
-from lmc_jupyter.frontends.cell.card import WAITS, Card, fresh
+from lmc_jupyter.frontends.cell.card import WAITS, Card, fresh, missing_of, missing_text
 from lmc_jupyter.frontends.cell.painter import Painter, bundle, usage
 from lmc_jupyter.frontends.question import effects_of_edit, is_covered
 from lmc_jupyter.frontends.screen import Pages
@@ -116,6 +116,8 @@ class CellView:
                     row = bundle(html.names_html(names), html.names_text(names))
                     self._painter.display.show(row, fresh())
                 self._painter.soil(self._code)
+            case events.Marked(_, message) if missing := missing_of(message):
+                self._underline(message, missing)
             case events.Ended(turn):
                 self._line.usage = usage(turn)
                 self._left_out, self._is_answer = turn.left_out, False
@@ -180,6 +182,21 @@ class CellView:
         """Show the whole of a traceback, folded: the cell shows its short form."""
         inner = html.details("The whole traceback", html.console_html(traceback))
         self._painter.display.show(bundle(inner, ""), fresh())
+
+    def _underline(self, message: Message, missing: list[str]) -> None:
+        """Numbers of the closing words stand in no output."""
+        cards = self._painter.cards
+        card = next(
+            (each for each in cards if each.message and each.message.id == message.id), None
+        )
+        if card is None:
+            return
+        card.message = message
+        if self._painter.updates_are_seen:
+            self._painter.flush(card)
+        else:  # its card stands as it was
+            text = missing_text(missing)
+            self._painter.display.show(bundle(html.note_html(text.capitalize()), text), fresh())
 
     def _has_failed(self) -> bool:
         """Whether the output of the last code says that it failed."""

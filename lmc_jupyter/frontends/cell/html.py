@@ -123,6 +123,19 @@ def markdown(text: str) -> str:
     )
 
 
+def underline_missing(inner: str, missing: Iterable[str]) -> str:
+    """HTML of `markdown` with these numbers underlined, and a line that says why."""
+    numbers = "|".join(map(re.escape, sorted(missing, key=len, reverse=True)))
+    number = rf"(?<![\w.])(?<!\d,)({numbers})(?!\d|[.,]\d)"
+    parts = re.compile(rf"(<pre.*?</pre>|<[^>]*>|&#?\w+;)|{number}", re.DOTALL)
+    marked = parts.sub(lambda part: part[1] or f'<u class="lmc-missing">{part[2]}</u>', inner)
+    return f'{marked}<div class="lmc-note"><u class="lmc-missing">Underlined</u>: {NOT_FOUND}</div>'
+
+
+NOT_FOUND = "not found in any output"
+"""What is said of a number in closing words that no output, cell or value has."""
+
+
 class MarkdownStream:
     """Renders Markdown that grows; blocks that can no longer change are rendered once.
 

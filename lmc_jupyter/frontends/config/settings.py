@@ -171,6 +171,11 @@ class LMC(SingletonConfigurable):
     custom_instructions = Unicode(
         Options.custom_instructions, help="Instructions to the model that follow the others."
     ).tag(config=True)
+    receipts = Bool(
+        Options.receipts,
+        help="Underline the numbers in the model's closing words that stand in no output, cell or "
+        "value; the others lead to where they stand.",
+    ).tag(config=True)
     max_turns = Integer(
         Options.max_turns,
         min=1,

@@ -298,6 +298,7 @@ class Mirror:
                 case (
                     events.Runs()
                     | events.Acted()
+                    | events.FilesRead()
                     | events.Described()
                     | events.Exchanged()
                     | events.Stopping()

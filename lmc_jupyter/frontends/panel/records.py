@@ -29,6 +29,7 @@ from lmc_jupyter.lmc import (
     EDITED,
     FEEDBACK,
     FIGURE_OF,
+    RECEIPTS,
     SECONDS,
     TAKEN,
     TAKINGS,
@@ -40,6 +41,7 @@ from lmc_jupyter.lmc import (
     is_partial,
 )
 from lmc_jupyter.stream import Assembler
+from lmc_jupyter.turn.receipts import receipts_of
 
 CONSOLE_HEAD = CONSOLE_TAIL = 32_000
 """Characters of a long console that a snapshot holds; `text` gives all of it."""
@@ -236,6 +238,9 @@ class Records:
                     record.marks["fate"] = "not run"
                 elif not is_partial(after) and fails(str(after.content), message.format):
                     record.marks["failed"] = True
+        for message, record in zip(messages, self._places, strict=True):
+            if record is not None and (receipts := self._receipts(message)):
+                record.marks["receipts"] = receipts
 
     def replace(self, messages: Sequence[Message]) -> None:
         """Show these in place of all that is there."""
@@ -277,6 +282,19 @@ class Records:
                 self.mark(events.Marked, self._records.index(record), feedback=rating)
             if keys.get(TAKEN) in TAKINGS:
                 self.mark(events.Marked, self._records.index(record), taken=keys[TAKEN])
+            if RECEIPTS in keys:
+                at = self._records.index(record)
+                self.mark(events.Marked, at, receipts=self._receipts(message))
+
+    def _receipts(self, message: Message) -> dict[str, int | None]:
+        """Each number of closing words -> the number of the record in which it stands: -1 for one
+        that is not shown, None where it stands in none.
+        """
+        places = {record.id: at for at, record in enumerate(self._records)}
+        return {
+            clean(text): None if id is None else places.get(id, -1)
+            for text, id in receipts_of(message).items()
+        }
 
     def grow(self, chunk: Chunk, page_mark: Callable[[str], str]) -> bool:
         """The next chunk of a message; False where that began before we watched.

@@ -15,6 +15,7 @@ from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Event
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import Stopped
+from lmc_jupyter.frontends.cell.card import missing_of, missing_text
 from lmc_jupyter.frontends.cell.html import page_text, visible
 from lmc_jupyter.frontends.effect_words import plain_text
 from lmc_jupyter.frontends.question import by_keyboard
@@ -79,6 +80,9 @@ class TextView:
                 self._runs_natively = False
                 if fate == "stopped":
                     self._stopped = f"[stopped after {span(seconds)}]\n"
+            case events.Marked(_, message) if missing := missing_of(message):
+                self._line()
+                self._write(f"[{missing_text(missing)}]\n")
             case events.Ended(turn):
                 self._left_out, self._is_answer = turn.left_out, False
 
