@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -32,7 +34,13 @@ def digest(text: str) -> str:
 
 def cell(source: str, lmc: object = None) -> dict[str, object]:
     metadata = {} if lmc is None else {"lmc": lmc}
-    return {"cell_type": "code", "source": source, "metadata": metadata, "outputs": []}
+    return {
+        "cell_type": "code",
+        "source": source,
+        "metadata": metadata,
+        "outputs": [],
+        "execution_count": 1 if lmc is None else None,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +63,15 @@ def lab(frontend, tmp_path_factory):
     frontend.run(f"import os\nos.environ['JPY_SESSION_NAME'] = {str(notebook)!r}")
     frontend.run(SET_UP)
     frontend.run("%config LMC.ask = 'changes'\nmine = [1]")
-    codes = ["new = 6 * 7", "mine.append(2)", "mine.append(3)", "del mine"]
+    (notebook.parent / "data.csv").write_text("x\n1\n")
+    data = str(notebook.parent / "data.csv")
+    codes = [
+        "new = 6 * 7",
+        f"with open({data!r}) as file:\n    rows = file.read()",
+        "mine.append(2)",
+        "mine.append(3)",
+        "del mine",
+    ]
     frontend.run(
         f"session.choose_model(ScriptedModel(*[[code(each)] for each in {codes!r}], [said('ok')]))"
     )
@@ -68,12 +84,14 @@ def lab(frontend, tmp_path_factory):
                     "digest": question["digest"], **decision})  # fmt: skip
         panel.until(lambda before=question: panel.view.ask != before, "the next step")
     panel.over()
+    os.utime(notebook, (time.time() + 60,) * 2)  # no cell has ended since
+    frontend.run("%lmc check")
     return frontend
 
 
 @pytest.fixture(scope="module")
 def page(lab):
-    lab.run("text = get_ipython().run_line_magic('lmc', 'methods page.markdown --replace')")
+    lab.run("%lmc methods page.markdown --replace")
     return lab.value("open('page.markdown').read()")
 
 
@@ -84,23 +102,32 @@ def rows(page: str, title: str) -> list[list[str]]:
     return [[each.strip() for each in line.strip("|").split(" | ")] for line in lines]
 
 
-def test_each_block_has_who_wrote_it_who_allowed_it_and_what_it_did(page):
-    blocks = rows(page, "The code that models and agents wrote")
-    assert [row[1:] for row in blocks] == [
-        ["ScriptedModel", "`new = 6 * 7`", f"`{digest('new = 6 * 7')[:12]}`", "ran",
-         "unasked: it only reads and makes new names", "`new`", ""],
+def test_each_block_has_who_wrote_it_who_allowed_it_and_what_it_read_and_did(page):
+    first, reading, *others = rows(page, "The code that models and agents wrote")
+    unasked = "unasked: it only reads and makes new names"
+    code = "new = 6 * 7"
+    assert first[1:] == ["ScriptedModel", f"`{code}`", f"`{digest(code)[:12]}`", "ran", unasked,
+                         "`new`", "", ""]  # fmt: skip
+    assert reading[4:8] == ["ran", unasked, "`file`, `rows`", ""]
+    assert reading[8].endswith(f"data.csv` `{digest('x' + chr(10) + '1' + chr(10))[:12]}`")
+    assert [row[1:] for row in others] == [
         ["ScriptedModel", "`mine.append(2)`", f"`{digest('mine.append(2)')[:12]}`", "ran",
-         "clicked by the person", "", "`mine`"],
+         "clicked by the person", "", "`mine`", ""],
         ["ScriptedModel", "`mine.append(4)`", f"`{digest('mine.append(4)')[:12]}`",
-         "edited, then ran", "clicked by the person", "", "`mine`"],
+         "edited, then ran", "clicked by the person", "", "`mine`", ""],
         ["ScriptedModel", "`del mine`", f"`{digest('del mine')[:12]}`", "not run", "nobody",
-         "", ""],
+         "", "", ""],
     ]  # fmt: skip
 
 
 def test_each_cell_says_what_it_can_and_its_own_word_is_never_a_finding(page):
     cells = rows(page, "The cells, in their order")
-    assert [row[3:] for row in cells] == [
+    day = time.strftime("%Y-%m-%d", time.gmtime())
+    assert [row[5] for row in cells] == [
+        f"same output, {day}", "", f"nothing to compare, {day}", f"nothing to compare, {day}",
+        f"nothing to compare, {day}", f"failed, {day}",
+    ]  # fmt: skip
+    assert [row[3:5] for row in cells] == [
         ["no mark", ""],
         ["the person: a question to a model", ""],
         ["ScriptedModel after it ran unasked", "as it was"],  # whatever the cell says
@@ -122,3 +149,17 @@ def test_a_file_that_is_there_stays(lab, page):
     messages = lab.finish(lab.start("%lmc methods page.markdown"))
     assert "choose another name, or add --replace" in str(messages)
     assert lab.value("open('page.markdown').read()") == page
+
+
+def test_as_a_page_and_as_a_crate(lab, page):
+    lab.run("%lmc methods page.html\n%lmc methods crate/")
+    assert "<h2>What cannot be known</h2>" in lab.value("open('page.html').read()")
+    names = set(lab.value("__import__('os').listdir('crate')"))
+    assert names > {"ro-crate-metadata.json", "methods.md", "methods.html", "study | one.ipynb"}
+    messages = lab.finish(lab.start("%lmc methods crate/"))
+    assert "is not empty: choose another name, or add --replace" in str(messages)
+    lab.run("%lmc methods crate/ --replace")
+    messages = lab.finish(lab.start("%lmc methods page.txt"))
+    assert "'page.txt' says no format: end it with .md, .html, or / for an RO-Crate" in str(
+        messages
+    )

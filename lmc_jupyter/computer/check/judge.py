@@ -6,6 +6,7 @@ to say which cell makes that name.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import symtable
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ class CellReport:
     count : its saved number, as in `In [7]`; None for none
     source : its first line
     notes : lines that say more
+    sha256 : of its whole text, in hexadecimal
     """
 
     number: int
@@ -48,6 +50,7 @@ class CellReport:
     source: str
     state: State
     notes: list[str]
+    sha256: str = ""
 
 
 @dataclass
@@ -101,7 +104,9 @@ def judge(cells: Sequence[CheckedCell]) -> list[CellReport]:
     reports = []
     for each in cells:
         state, notes = _judge(each, cells)
-        reports.append(CellReport(each.number, each.count, _first_line(each.source), state, notes))
+        sha256 = hashlib.sha256(each.source.encode("utf-8", "surrogatepass")).hexdigest()
+        first = _first_line(each.source)
+        reports.append(CellReport(each.number, each.count, first, state, notes, sha256))
     return reports
 
 

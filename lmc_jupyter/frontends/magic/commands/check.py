@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmc_jupyter.content import shorten
+from lmc_jupyter.conversation.events import Acted
 from lmc_jupyter.frontends.magic.commands.files import notebook_file, paths
 from lmc_jupyter.frontends.magic.commands.table import Invocation, WrongCommand, columns, command
 
@@ -66,6 +67,9 @@ def check(call: Invocation, path: str | None, timeout: str | None) -> str:
         report = run_again(target, timeout=seconds, progress=call.front.progress, ran=ran)
     finally:
         call.front.progress("")
+    if path is None and call.session.history:  # for `%lmc methods`
+        cells = [{"sha256": each.sha256, "state": each.state} for each in report.cells]
+        call.session.history.tell(Acted({"action": "check", "cells": cells}))
     return "\n".join([*_lines(report), *(["", age] if age else [])])
 
 
