@@ -57,6 +57,9 @@ def test_of_the_labelled_sentences_few_are_marked_falsely_and_few_are_missed(rec
     record_property("figure", figure)
     assert alarms <= 0.03 * labels, (figure, wrong)
     assert missed <= 0.05 * real, (figure, wrong)
+    page = (Path(__file__).parents[2] / "docs" / "how-it-works.md").read_text("utf-8")
+    assert f"On {len(sentences)} labelled sentences {alarms} of {labels} numbers" in page
+    assert f"{missed} of {real} are missed" in page
 
 
 @pytest.mark.parametrize(

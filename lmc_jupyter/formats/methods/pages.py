@@ -73,8 +73,11 @@ def _block(block: Block) -> tuple[str, ...]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [head, ["---"] * len(head), *rows]
-    return ["| " + " | ".join(each) + " |" for each in lines]
+    """Without columns that are empty."""
+    listed = list(rows)
+    columns = [at for at in range(len(head)) if any(row[at] for row in listed)]
+    lines = [head, ["---"] * len(head), *listed]
+    return ["| " + " | ".join(each[at] for at in columns) + " |" for each in lines]
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[list[str]]:
@@ -88,13 +91,18 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[list[str]]:
     yield group
 
 
+_SAYS_LITTLE = re.compile(r"\s*(?:import\b|from\b.*\bimport\b|#|//|--|$)")
+
+
 def _code(text: str) -> str:
-    """The first line of a text as code in a cell of a table."""
-    first = shorten.line(text.strip().split("\n", 1)[0], MOST_CODE)
+    """A line of a text as code in a cell of a table: the first that is no import or comment."""
+    lines = text.strip().split("\n")
+    first = next((line for line in lines if not _SAYS_LITTLE.match(line)), lines[0])
+    first = shorten.line(first.strip(), MOST_CODE)
     plain = " ".join(first.replace("|", "\\|").split())
     if "`" in plain:
         return f"`` {plain.replace('``', '` `')} ``"
-    return f"`{plain}`" if plain else ""
+    return f"`{plain}`" if plain else "(empty)"
 
 
 def _plain(text: str) -> str:
