@@ -155,11 +155,16 @@ def test_as_a_page_and_as_a_crate(lab, page):
     lab.run("%lmc methods page.html\n%lmc methods crate/")
     assert "<h2>What cannot be known</h2>" in lab.value("open('page.html').read()")
     names = set(lab.value("__import__('os').listdir('crate')"))
-    assert names > {"ro-crate-metadata.json", "methods.md", "methods.html", "study | one.ipynb"}
+    assert names > {
+        "ro-crate-metadata.json",
+        "methods.markdown",
+        "methods.html",
+        "study | one.ipynb",
+    }
     messages = lab.finish(lab.start("%lmc methods crate/"))
     assert "is not empty: choose another name, or add --replace" in str(messages)
     lab.run("%lmc methods crate/ --replace")
     messages = lab.finish(lab.start("%lmc methods page.txt"))
-    assert "'page.txt' says no format: end it with .md, .html, or / for an RO-Crate" in str(
+    assert "'page.txt' says no format: end it with .markdown, .html, or / for an RO-Crate" in str(
         messages
     )

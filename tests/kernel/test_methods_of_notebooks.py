@@ -31,9 +31,9 @@ def test_each_cell_and_each_block_is_listed_and_the_crate_is_valid(
     executed(notebook, tmp_path, make)
     frontend, folder = frontends[0], tmp_path / "pages"
     folder.mkdir()
-    for path in ("methods.md", "methods.html", "crate/"):
+    for path in ("methods.markdown", "methods.html", "crate/"):
         frontend.run(f"%lmc methods {folder / path}" + "/" * path.endswith("/"))
-    text = (folder / "methods.md").read_text("utf-8")
+    text = (folder / "methods.markdown").read_text("utf-8")
     cells, blocks = text.split("## The code that models and agents wrote")
     listed = [line for line in cells.splitlines() if line.startswith("| ")][2:]
     code = [each for each in cells_of(notebook) if each["cell_type"] == "code"]

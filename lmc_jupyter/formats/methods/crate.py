@@ -40,9 +40,9 @@ def write(methods: Methods, notebook: Path, folder: Path) -> None:
     except ImportError:
         raise LMCError(
             "an RO-Crate is written by ro-crate-py, which is not installed: "
-            "`%pip install rocrate`, or give the path of an .md or .html file"
+            "`%pip install rocrate`, or give the path of a .markdown or .html file"
         ) from None
-    pages = {"methods.md": markdown(methods), "methods.html": html(methods)}
+    pages = {"methods.markdown": markdown(methods), "methods.html": html(methods)}
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         (folder / name).write_text(text, "utf-8")
@@ -60,7 +60,7 @@ def write(methods: Methods, notebook: Path, folder: Path) -> None:
             "sha256": _of_file(notebook),
         },
     )
-    for name, kind in (("methods.md", "text/markdown"), ("methods.html", "text/html")):
+    for name, kind in (("methods.markdown", "text/markdown"), ("methods.html", "text/html")):
         about = {"name": name, "encodingFormat": kind, "about": {"@id": file.id}}
         crate.add_file(str(folder / name), name, properties=about)
     crate.root_dataset["mainEntity"] = file

@@ -17,10 +17,10 @@ _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm")
     "methods",
     "[PATH] [--replace]",
     help="say who wrote, allowed and ran the code of this notebook",
-    more="For the appendix of a paper: PATH.md is written as Markdown, PATH.html as a page with "
-    "all the code and the figures, PATH/ as an RO-Crate, a folder that other programs read. It is "
-    "made of the saved notebook and its conversations on this computer, and says what cannot be "
-    "known.",
+    more="For the appendix of a paper: PATH.markdown is written as Markdown, PATH.html as a page "
+    "with all the code and the figures, PATH/ as an RO-Crate, a folder that other programs "
+    "read. It is made of the saved notebook and its conversations on this computer, and says "
+    "what cannot be known.",
     complete={"PATH": paths},
 )
 def methods(call: Invocation, path: str | None, replace: bool) -> str:
@@ -57,7 +57,7 @@ def methods(call: Invocation, path: str | None, replace: bool) -> str:
             return f"Wrote the RO-Crate {target}."
         if not target.name.endswith((*_MARKDOWN, *_HTML)):
             raise WrongCommand(
-                f"{path!r} says no format: end it with .md, .html, or / for an RO-Crate"
+                f"{path!r} says no format: end it with .markdown, .html, or / for an RO-Crate"
             )
         check_target(target, replace=replace)
         is_html = target.name.endswith(_HTML)
