@@ -77,6 +77,29 @@ def _decline(answer: Answer, diary: str = "diary.txt") -> str:
 
 
 @check.exercise(
+    "ask",
+    "Right: what only looks ran by itself, and what changes your list waited for you.",
+    words="append 20.0",
+)
+def _ask(answer: Answer, asked: Any = None, temperatures: Iterable[float] = ()) -> str:
+    if not code(answer):
+        return "The model wrote no code this time. Run the %%lmc cell again."
+    if not declined(answer) and 20.0 not in list(temperatures):
+        return (
+            "The code ran and appended nothing: the model wrote something else. Read what it "
+            "wrote, and ask once more."
+        )
+    if asked not in ("highest", "append"):
+        return f'`asked` is {asked!r:.40}: write "highest" or "append" into it.'
+    if asked == "highest":
+        return (
+            "Look again: to find the highest one changes nothing, so it ran by itself. The other "
+            "one says below its code that it changes `temperatures`."
+        )
+    return ""
+
+
+@check.exercise(
     "stop",
     "Stopped: what the code printed is kept, and the notebook goes on.",
     words="endless loop",

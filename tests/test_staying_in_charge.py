@@ -54,7 +54,7 @@ def verdict(monkeypatch, capsys, tmp_path):
     return of
 
 
-@pytest.mark.parametrize("exercise", ["run", "edit", "decline", "stop", "read"])
+@pytest.mark.parametrize("exercise", ["run", "edit", "decline", "ask", "stop", "read"])
 def test_who_has_not_asked_is_told_to(verdict, exercise):
     assert "You have not asked yet" in verdict(exercise, user("hello"), said("hi"))
 
@@ -107,6 +107,22 @@ def test_decline(verdict, tmp_path):
     assert "✓" in verdict("decline", question, code(), reason, code(), console("renamed"))
     (tmp_path / "old-diary.txt").unlink()
     assert "diary.txt is gone" in verdict("decline", question, code(), console("done"))
+
+
+@pytest.mark.parametrize(
+    ("messages", "asked", "temperatures", "says"),
+    [
+        ([said("20.0")], "append", [19.0], "no code"),
+        ([code(), console("")], "append", [19.0], "appended nothing"),
+        ([code(), console("")], None, [19.0, 20.0], "`asked` is None"),
+        ([code(), console("")], "highest", [19.0, 20.0], "Look again"),
+        ([code(), console("")], "append", [19.0, 20.0], "✓"),
+        ([code(), console(NO + "no.")], "append", [19.0], "✓"),
+    ],
+)
+def test_ask(verdict, messages, asked, temperatures, says):
+    question = user("Append 20.0 to temperatures.")
+    assert says in verdict("ask", question, *messages, asked=asked, temperatures=temperatures)
 
 
 @pytest.mark.parametrize(
