@@ -3,9 +3,12 @@ asked, so what is outside of the promise stops the block with a sentence."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import nbformat
+import papermill
 import pytest
 from nbclient import NotebookClient
 
@@ -28,7 +31,27 @@ def scripted(*codes):
 BLIND = "effects.find_effects = lambda *_: look('python', '1')\n"
 
 
-def test_what_only_reads_runs_and_all_else_is_stopped_with_a_sentence(tmp_path: Path) -> None:
+def by_nbclient(notebook: Any, folder: Path) -> Any:
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+    return notebook
+
+
+def by_papermill(notebook: Any, folder: Path) -> Any:
+    given, made = folder.parent / "given.ipynb", folder.parent / "made.ipynb"
+    nbformat.write(notebook, given)
+    papermill.execute_notebook(
+        str(given), str(made), kernel_name="python3", cwd=str(folder), progress_bar=False
+    )
+    return nbformat.read(made, 4)
+
+
+@pytest.mark.parametrize("execute", [by_nbclient, by_papermill])
+def test_what_only_reads_runs_and_all_else_is_stopped_with_a_sentence(
+    tmp_path: Path, execute: Callable[[Any, Path], Any]
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
     cells = [
         SET_UP,
         "scripted('new = 6 * 7', 'mine.append(2)')",
@@ -37,9 +60,8 @@ def test_what_only_reads_runs_and_all_else_is_stopped_with_a_sentence(tmp_path: 
         "%%lmc\nGo.",
         "print(new, mine)",
     ]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])
-    resources = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+    given = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])
+    notebook = execute(given, folder)
 
     def shown(at: int) -> str:
         return str([dict(each) for each in notebook.cells[at].outputs])
@@ -47,4 +69,4 @@ def test_what_only_reads_runs_and_all_else_is_stopped_with_a_sentence(tmp_path: 
     assert "42 [1]" in shown(5)
     assert "nobody" in shown(2)
     assert "which was not allowed" in shown(4)
-    assert [path.name for path in tmp_path.iterdir()] == []
+    assert [path.name for path in folder.iterdir()] == []
