@@ -25,6 +25,18 @@ HIDE = "lmc-hide"
 """The tag of a cell that no model gets."""
 
 
+EXERCISE = "lmc-exercise:"
+"""Begins the tag of the cell of an exercise; its id follows."""
+
+
+def exercise_of(tags: object) -> str:
+    """The id of the exercise that a cell with these tags is; "" for none."""
+    for tag in tags if isinstance(tags, (list, tuple)) else ():
+        if isinstance(tag, str) and tag.startswith(EXERCISE):
+            return tag.removeprefix(EXERCISE).strip()
+    return ""
+
+
 def own_code(source: str) -> str:
     """The code of a cell without the lines that speak to us; "" where nothing is left."""
     return "" if source.startswith("%%lmc") else _OURS.sub("", source).strip("\n")
@@ -86,6 +98,7 @@ class Cell:
     hidden : whether the person has hidden it from models, by the tag `lmc-hide`
     left_out : characters that the output lacks beside those of its gap's own line
     lines_out : lines that it lacks beside that line; None where others were cut
+    exercise : the id of the exercise that the cell is, by its tag; "" for none
     """
 
     number: int
@@ -97,6 +110,7 @@ class Cell:
     hidden: bool = False
     left_out: int = 0
     lines_out: int | None = None
+    exercise: str = ""
 
     @property
     def label(self) -> str:

@@ -24,6 +24,23 @@ def passing_names(source: str) -> frozenset[str]:
     return frozenset(name for name, ways in _bound(source).items() if "other" not in ways)
 
 
+def bound_names(source: str) -> frozenset[str]:
+    """All the names that it binds outside of functions."""
+    return frozenset(_bound(source))
+
+
+def used_names(source: str) -> frozenset[str]:
+    """The names that it reads, in its functions too."""
+    import ast
+
+    try:
+        nodes = list(ast.walk(ast.parse(NOT_PYTHON.sub("", source))))
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()
+    names = (each for each in nodes if isinstance(each, ast.Name))
+    return frozenset(each.id for each in names if isinstance(each.ctx, ast.Load))
+
+
 @lru_cache(maxsize=1024)
 def _bound(source: str) -> Mapping[str, set[str]]:
     """name -> the ways in which the code binds it: "loop", "import", "other"."""

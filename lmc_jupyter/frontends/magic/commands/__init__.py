@@ -5,7 +5,7 @@ help and its completion; help, completion, the panel's list and docs/commands.md
 """
 
 # the order of the help:
-from lmc_jupyter.frontends.magic.commands import asking, conversation, files, check, methods  # isort: skip
+from lmc_jupyter.frontends.magic.commands import asking, conversation, files, check, methods, tutor  # isort: skip
 from lmc_jupyter.frontends.magic.commands import model, tools, info  # isort: skip
 from lmc_jupyter.frontends.magic.commands.info import CELL_OPTIONS, help_text
 from lmc_jupyter.frontends.magic.commands.table import COMMANDS, Commands, WrongCommand, command
@@ -25,4 +25,5 @@ __all__ = [
     "methods",
     "model",
     "tools",
+    "tutor",
 ]

@@ -1,0 +1,125 @@
+"""The commands of the tutor: a hint, and the tests of an exercise.
+
+One rule: what is said of a cell is found by running it against the teacher's tests; no model is
+asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmc_jupyter.content.cell import exercise_of
+from lmc_jupyter.content.notebook_file import read_cells, source_of
+from lmc_jupyter.frontends.magic.commands.files import notebook_file
+from lmc_jupyter.frontends.magic.commands.table import Invocation, WrongCommand, command
+
+if TYPE_CHECKING:
+    from lmc_jupyter.tutor.attempt import Attempt
+    from lmc_jupyter.tutor.exercises import Exercise
+    from lmc_jupyter.tutor.tutor import Work
+
+_STATES = {"plan": "to begin", "debug": "to find the mistake", "improve": "to make it better"}
+
+
+@command(
+    "hint",
+    "[ID] [--expected WORDS]",
+    help="get a hint for an exercise, one step at a time",
+    more="ID is that of the tag `lmc-exercise: ID`; without it, it is the exercise that you ran "
+    "last. The next step comes when you have changed the cell and run it. --expected says what you "
+    "expected to happen, and may be left out.",
+)
+def hint(call: Invocation, id: str | None, expected: str | None) -> str:
+    from lmc_jupyter.tutor.hints import LEVELS
+    from lmc_jupyter.tutor.tutor import Tutor
+
+    exercise, work, folder = _find(call, id)
+    given = Tutor(call.session, folder).hint(exercise, work, expected or "")
+    left = f"{given.left} of {exercise.quota} hints left"
+    what = f"{LEVELS[given.hint.level - 1]}, {_STATES[given.state]}"
+    again = "" if given.is_new else " Change the cell and run it for the next one."
+    return f"Hint for {exercise.id} ({what}; {left})\n\n{given.hint.text}{again}"
+
+
+@command(
+    "test",
+    "[ID]",
+    help="run an exercise's cell against its tests, without any model",
+    more="ID is that of the tag `lmc-exercise: ID`; without it, it is the exercise that you ran "
+    "last. The cell runs in a fresh process, with the cells above that it rests on.",
+)
+def test(call: Invocation, id: str | None) -> str:
+    from lmc_jupyter.tutor.tutor import Tutor
+
+    exercise, work, folder = _find(call, id)
+    return "\n".join(_report(exercise, Tutor(call.session, folder).test(exercise, work)))
+
+
+def _report(exercise: Exercise, tried: Attempt) -> Iterator[str]:
+    match tried.stage:
+        case "passed":
+            yield f"{exercise.id}: all {tried.tests} tests pass."
+        case "setup":
+            yield f"{exercise.id}: a cell that this one rests on fails: {_error(tried)}"
+        case "time":
+            yield f"{exercise.id}: the cell did not come to an end."
+        case "cell":
+            where = f" in line {tried.line}" if tried.line else ""
+            yield f"{exercise.id}: the cell fails{where}: {_error(tried)}"
+        case _:
+            yield f"{exercise.id}: {tried.passed} of {tried.tests} tests pass. The next one fails:"
+            yield (
+                f"  {tried.message or tried.error}"
+                if (tried.error == "AssertionError")
+                else f"  {_error(tried)}"
+            )
+
+
+def _error(tried: Attempt) -> str:
+    return f"{tried.error}: {tried.message}" if tried.message else tried.error
+
+
+def _find(call: Invocation, id: str | None) -> tuple[Exercise, Work, Path]:
+    """The exercise, the pupil's cell, and the folder of the notebook.
+
+    Raises
+    ------
+    WrongCommand
+        Where no cell of this exercise is known.
+    """
+    from lmc_jupyter.tutor import exercises
+    from lmc_jupyter.tutor.tutor import Work
+
+    notebook = call.session.journal.notebook
+    folder = notebook_file(notebook).parent if notebook else Path.cwd()
+    cells = call.session.prompt.cells()
+    ran = [each for each in cells if each.exercise and id in (None, each.exercise)]
+    if ran:
+        cell = ran[-1]
+        exercise = exercises.find(folder, cell.exercise)
+        before = tuple(each.source for each in cells if each.number < cell.number
+                       and each.exercise != cell.exercise)  # fmt: skip
+        return exercise, Work(cell.source, before, has_run=True), folder
+    found = list(_in_file(notebook, id))
+    if len(found) != 1:
+        raise WrongCommand(
+            "run the cell of the exercise first, or name it: its tag is `lmc-exercise: ID`"
+            if id is None
+            else f"there is no cell with the tag `lmc-exercise: {id}` that has run or is saved"
+        )
+    name, source = found[0]
+    sources = [each.source for each in cells]
+    has_run = source.strip() in sources
+    before = tuple(sources[: sources.index(source.strip())] if has_run else sources)
+    return exercises.find(folder, name), Work(source, before, has_run), folder
+
+
+def _in_file(notebook: str, id: str | None) -> Iterator[tuple[str, str]]:
+    """(id, source) of the exercises of the saved notebook: for front ends that name no tags."""
+    for cell in read_cells(str(notebook_file(notebook))) if notebook else ():
+        metadata: Any = cell.get("metadata")
+        name = exercise_of(metadata.get("tags") if isinstance(metadata, dict) else None)
+        if name and id in (None, name):
+            yield name, source_of(cell)

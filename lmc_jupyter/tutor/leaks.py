@@ -1,0 +1,109 @@
+"""Whether a hint gives the solution away.
+
+One rule: in doubt it does. A hint is checked whole before anybody sees it, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+import keyword
+import re
+import tokenize
+from collections.abc import Iterator
+
+from lmc_jupyter.tutor.exercises import Exercise
+
+LEAST_WORDS, MOST_WORDS = 20, 160
+SIMILAR = 0.75
+"""How much of the tokens of a line may be those of a line of the solution, from 0 to 1."""
+FEW = 4
+"""A line of fewer tokens says nothing of a solution."""
+MOST_CODE = 60
+"""Characters of one piece of code in a hint."""
+
+_INLINE = re.compile(r"`+([^`]+)`+")
+_CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_ODD = re.compile(r"\b(?=\w*[_\d])[A-Za-z_]\w*")
+_CODE_LINE = re.compile(
+    r"\s*(?:def |class |return\b|for .* in .*:|while .*:|if .*:|elif .*:|else:|import "
+    r"|from .* import|[A-Za-z_][\w.\[\]'\"]*\s*[-+*/]?=(?!=))"
+)
+
+
+def find_leak(text: str, exercise: Exercise, code: str) -> str:
+    """Why this hint may not be shown, as the end of a sentence; "" where it may.
+
+    Parameters
+    ----------
+    code : the pupil's own: what stands there is no secret
+    """
+    if "```" in text or "~~~" in text:
+        return "it has a block of code"
+    count = len(text.split())
+    if not LEAST_WORDS <= count <= MOST_WORDS:
+        return f"it has {count} words, and not {LEAST_WORDS} to {MOST_WORDS}"
+    if text.count("?") > 1:
+        return "it asks more than one question"
+    own = [line.replace("`", "'") for line in code.splitlines()]
+    lines = [
+        tokens for line in exercise.reference.splitlines() if len(tokens := _tokens(line)) >= FEW
+    ]
+    for piece in _pieces(text):
+        if any(piece.strip() in line for line in own):
+            continue
+        if len(piece) > MOST_CODE:
+            return "it has a long piece of code"
+        tokens = _tokens(piece)
+        if any(_is_like(tokens, line) for line in lines):
+            return "it has a line of the solution"
+    if names := _secrets(exercise, code) & set(_names(text)):
+        return f"it names {min(names)!r}, which only the solution has"
+    return ""
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """What of a text may be code: in backquotes, or a line of its own that looks like it."""
+    for match in _INLINE.finditer(text):
+        yield match[1]
+    for line in text.splitlines():
+        if _CODE_LINE.match(line):
+            yield line
+        for sentence in re.split(r"[:;]\s+|\s{2,}", line):  # as in "write this: total = a + b"
+            if _CODE_LINE.match(sentence) and sentence != line:
+                yield sentence
+
+
+def _is_like(tokens: list[str], line: list[str]) -> bool:
+    """Whether these tokens have most of a line in them, in its order."""
+    matcher = difflib.SequenceMatcher(None, tokens, line, False)
+    common = sum(block.size for block in matcher.get_matching_blocks())
+    return common / len(line) >= SIMILAR
+
+
+def _tokens(line: str) -> list[str]:
+    """The tokens of a line of Python; words where it is none."""
+    skipped = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    try:
+        found = list(tokenize.generate_tokens(io.StringIO(line.strip()).readline))
+    except (tokenize.TokenError, IndentationError, SyntaxError):
+        return re.findall(r"\w+|[^\w\s]", line)
+    return [each.string for each in found if each.type not in skipped and each.string]
+
+
+def _names(text: str) -> Iterator[str]:
+    """The names that a text uses as code: in backquotes, called, or of a form that no word has."""
+    for match in _INLINE.finditer(text):
+        yield from re.findall(r"[A-Za-z_]\w*", match[1])
+    yield from _CALL.findall(text)
+    yield from _ODD.findall(text)
+
+
+_COMMON = frozenset({*keyword.kwlist, "print", "type", "len", "self"})
+
+
+def _secrets(exercise: Exercise, code: str) -> set[str]:
+    """The names of the solution that neither the task, nor the tests, nor the pupil has."""
+    known = f"{exercise.task}\n{exercise.tests}\n{code}"
+    names = set(re.findall(r"[A-Za-z_]\w*", exercise.reference))
+    return names - set(re.findall(r"[A-Za-z_]\w*", known)) - _COMMON

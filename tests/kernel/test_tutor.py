@@ -1,0 +1,104 @@
+"""`%lmc hint` and `%lmc test` in a live kernel: a ladder of steps, a quota, and no model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_context import run as run_cell
+
+pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
+
+COURSE = Path(__file__).parents[1] / "tutor" / "course"
+WRONG = (
+    "def sum_to(n):\n    total = 0\n    for i in range(1, n):\n        total += i\n    return total"
+)
+RIGHT = WRONG.replace("range(1, n)", "range(1, n + 1)")
+
+
+@pytest.fixture(scope="module")
+def lab(frontend, tmp_path_factory) -> Any:
+    folder = tmp_path_factory.mktemp("course")
+    shutil.copy(COURSE / "exercises.yaml", folder)
+    cells = [{"cell_type": "code", "source": "", "metadata": {"tags": ["lmc-exercise: evens"]},
+              "outputs": [], "execution_count": None, "id": "c1"}]  # fmt: skip
+    book = folder / "book.ipynb"
+    book.write_text(
+        json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    )
+    frontend.run(f"import os\nos.environ['JPY_SESSION_NAME'] = {str(book)!r}")
+    frontend.run("%load_ext lmc_jupyter")
+    return frontend
+
+
+def exercise(lab: Any, code: str, id: str) -> None:
+    run_cell(lab, code, tags=[f"lmc-exercise: {id}"])
+
+
+def say(lab: Any, line: str) -> str:
+    """What the command prints, or the error's sentence."""
+    messages = lab.finish(lab.start(f"%lmc {line}"))
+    return str([each["content"] for each in messages if each["msg_type"] != "status"])
+
+
+def test_a_step_up_comes_only_when_the_cell_has_changed_and_run(lab):
+    exercise(lab, WRONG, "sum_to")
+    first = say(lab, "hint")
+    assert "Hint for sum_to (a question, to find the mistake; 4 of 5 hints left)" in first
+    assert "wrong by exactly one" in first
+    again = say(lab, "hint sum_to")
+    assert "4 of 5 hints left" in again
+    assert "wrong by exactly one" in again
+    assert "Change the cell and run it for the next one." in again
+    exercise(lab, WRONG + "  # again", "sum_to")
+    second = say(lab, "hint --expected 'ten for four'")
+    assert "(where to look, to find the mistake; 3 of 5 hints left)" in second
+    assert "Look at line 3 (for i in range(1, n):)." in second
+    exercise(lab, RIGHT, "sum_to")
+    assert "(a question, to make it better; 2 of 5 hints left)" in say(lab, "hint")
+    events = "[dict(each.data) for each in current_session().journal.conversation().events]"
+    lab.run("from lmc_jupyter import current_session")
+    hints = [each for each in lab.value(events) if each["action"] == "hint"]
+    assert [(each["exercise"], each["level"], each["kind"], each["line"]) for each in hints] == [
+        ("sum_to", 1, "off by one", 3), ("sum_to", 2, "off by one", 3), ("sum_to", 1, "passed", 0),
+    ]  # fmt: skip
+    assert [each["expected"] for each in hints] == ["", "ten for four", ""]
+
+
+def test_the_quota_is_kept(lab):
+    for number in range(5):
+        exercise(lab, f"count = {number}", "countdown")
+        assert "Hint for countdown" in say(lab, "hint")
+    exercise(lab, "count = 9", "countdown")
+    assert "you had all 5 hints of this exercise" in say(lab, "hint")
+    assert "0 of 0 tests pass" not in say(lab, "test")
+
+
+def test_the_tests_say_what_fails_in_the_teachers_words(lab):
+    exercise(lab, WRONG, "sum_to")
+    said = say(lab, "test")
+    assert "sum_to: 0 of 2 tests pass. The next one fails:" in said
+    assert "the sum from 1 to 1 is 1" in said
+    exercise(lab, RIGHT, "sum_to")
+    assert "sum_to: all 2 tests pass." in say(lab, "test")
+    exercise(lab, "def mean(numbers)\n    return 1", "mean")
+    assert "mean: the cell fails in line 1: SyntaxError" in say(lab, "test mean")
+
+
+def test_an_empty_cell_of_the_saved_notebook_gets_a_plan(lab):
+    said = say(lab, "hint evens")
+    assert "Hint for evens (a question, to begin; 4 of 5 hints left)" in said
+
+
+def test_what_is_no_exercise_is_said(lab):
+    assert "there is no cell with the tag `lmc-exercise: nothing`" in say(lab, "hint nothing")
+    exercise(lab, "x = 1", "unknown")
+    assert "exercises.yaml has no exercise 'unknown'" in say(lab, "test")
+
+
+def test_no_model_was_asked(lab):
+    assert lab.value("len(__import__('lmc_jupyter').current_session().turns)") == 0
+    assert lab.value("[m for m in __import__('sys').modules if 'litellm.main' in m]") == []
