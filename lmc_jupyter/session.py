@@ -39,7 +39,7 @@ from lmc_jupyter.lmc import Message, canonical, is_code
 from lmc_jupyter.models.brief import Brief, give_brief
 from lmc_jupyter.models.choice import Choice, label
 from lmc_jupyter.models.spending import Spending
-from lmc_jupyter.turn import questions, saving
+from lmc_jupyter.turn import course, questions, saving
 from lmc_jupyter.turn.answering import Answers
 from lmc_jupyter.turn.current import CurrentConversation
 from lmc_jupyter.turn.one_block import OneBlock, reason_to_ask
@@ -262,6 +262,7 @@ class Session(WithOptions):
         ModelError
             When there can be no such model; the conversation is as it was.
         """
+        course.check(self.tutor)
         model = self.model
         before = [questions.as_message(each).stamped() for each in attachments]
         with self._answers.idle("answer a second question"):
@@ -300,6 +301,7 @@ class Session(WithOptions):
         return self._again(turn, self.prompt.edit(turn.said, text, insert, cells), where)
 
     def _again(self, turn: events.TurnLike, question: Message | None, where: str) -> Reply:
+        course.check(self.tutor)
         model = self.model
         with self._answers.idle("ask a question again"):
             messages = self.prompt.again(turn.said, question) if turn.said else []
@@ -318,6 +320,7 @@ class Session(WithOptions):
         SessionError
             While an answer is being given.
         """
+        course.check(self.tutor)
         model = OneBlock(by, language, code)
         with self._answers.idle("take code of an agent"):
             self.conversation.interject(f"{by}, an agent outside this notebook, runs code here.")

@@ -74,7 +74,7 @@ export class Conversation {
   state: State = { state: "idle", note: "", elapsed: 0, where: "panel" };
   /** When the turn began, by this page's clock. */
   since = performance.now();
-  settings: Settings = { model: "", label: "", chosen: true, auto_run: false, asks: "always", title: "", unsaved: "" };
+  settings: Settings = { model: "", label: "", chosen: true, auto_run: false, asks: "always", tutor: "", title: "", unsaved: "" };
   tables: Tables = { commands: [], states: { idle: { label: "", over: true } }, languages: {} };
   ready = false;
   /** Tells this kernel's numbers of cells from those of another kernel. */

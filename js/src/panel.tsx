@@ -29,7 +29,7 @@ import { QuestionCard, type Decision } from "./panel/question";
 import { Sent } from "./panel/sent";
 import { StateLine, StopButton } from "./panel/state";
 import { stretches } from "./panel/stretches";
-import { Welcome } from "./panel/welcome";
+import { CourseWelcome, Welcome } from "./panel/welcome";
 import type { AboutCell, Question, ReplaceCell, Settings } from "./protocol";
 import { Transport } from "./transport";
 import type { ShowWidget } from "./widgets";
@@ -310,6 +310,14 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
             </span>
           </div>
         ) : null}
+        {settings.tutor ? (
+          <div class="lmc-banner lmc-calm" role="note">
+            <Icon name="info" />
+            <span>
+              <b>{WORDS.tutor[settings.tutor][0]}</b> {WORDS.tutor[settings.tutor][1]}
+            </span>
+          </div>
+        ) : null}
         {settings.asks === "changes" ? (
           <div class="lmc-banner lmc-calm" role="note">
             <Icon name="info" />
@@ -338,7 +346,11 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
           <div ref={place} class="lmc-place" hidden={conversation.ready && empty} />
           {conversation.ready && empty ? (
             <div class="lmc-place lmc-scroll">
-              <Welcome ask={example} pick={() => setPicking(true)} opened={opened} />
+              {settings.tutor ? (
+                <CourseWelcome tutor={settings.tutor} ask={example} />
+              ) : (
+                <Welcome ask={example} pick={() => setPicking(true)} opened={opened} />
+              )}
             </div>
           ) : null}
           {!following && !empty ? (

@@ -195,6 +195,8 @@ export interface Settings {
   auto_run: boolean;
   /** When the person is asked: for each block, only where it changes something, or never. */
   asks: "always" | "changes" | "never";
+  /** What a course lets a pupil have: everything, hints, or nothing. */
+  tutor: "" | "hints" | "off";
   /** What this conversation is called in the list; "" for a new one. */
   title: string;
   /** A sentence while it cannot be written to disk: a banner stays visible; else "". */

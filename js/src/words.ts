@@ -42,6 +42,10 @@ export const WORDS = {
   autoRunHow: "To be asked again: %config LMC.auto_run = False",
   asksForChanges: "Code that only reads and makes new names runs without asking.",
   asksForChangesHow: "It is watched while it runs. To be asked for all code: the menu below the field.",
+  tutor: {
+    hints: ["This course gives hints and no answers.", "%lmc hint says one step, %lmc test which tests fail."],
+    off: ["In this course no model is asked.", "%lmc test says which tests fail."],
+  },
   promiseLabel: "This code wants to do more",
   asks: "Ask before code runs",
   askWays: {
@@ -313,6 +317,12 @@ export const WORDS = {
   using: "Preparing the model…",
 
   // the first-run screen
+  course: "Work on your exercise",
+  courseText: "Write your solution into the cell of the exercise and run it. Then press one of these.",
+  courseWays: [
+    ["%lmc test", "says which test fails, in your teacher's words"],
+    ["%lmc hint", "says one step; the next one when you have changed the cell and run it"],
+  ] as readonly (readonly [string, string])[],
   welcome: "Chat with a model in your notebook",
   welcomeText:
     "Ask in plain words. The model answers here and proposes code, and when you press Run it " +

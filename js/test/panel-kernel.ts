@@ -17,6 +17,7 @@ export const SETTINGS: Settings = {
   chosen: true,
   auto_run: false,
   asks: "always",
+  tutor: "",
   title: "",
   unsaved: "",
 };

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from lmc_jupyter.errors import SessionError
+from lmc_jupyter.turn import course
 
 if TYPE_CHECKING:
     from lmc_jupyter.limits import Limits
@@ -50,6 +51,7 @@ class Options:
     max_cost, max_session_cost, max_day_cost : US dollars; None is no limit
     agents : what agents outside the notebook may do: "ask" (each block waits for the person) or
         "off" (nothing). True means "ask", False "off"
+    tutor : for a course: "" (a model answers), "hints" (`%lmc hint` alone) or "off" (not even that)
     """
 
     ask: str = "always"
@@ -65,11 +67,13 @@ class Options:
     max_session_cost: float | None = None
     max_day_cost: float | None = None
     agents: str | bool = "ask"
+    tutor: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "context", context_level(self.context))
         object.__setattr__(self, "agents", agents_level(self.agents))
         object.__setattr__(self, "ask", ask_level(self.ask))
+        object.__setattr__(self, "tutor", course.mode(self.tutor))
 
     def with_changes(self, changes: Mapping[str, Any]) -> Options:
         """These options with others in the place of some.
@@ -192,6 +196,7 @@ class WithOptions:
     max_cost = Option[float | None]("US dollars that one question may cost; None: no limit.")
     max_session_cost = Option[float | None]("US dollars that this conversation may cost.")
     max_day_cost = Option[float | None]("US dollars that all sessions of a day may cost.")
+    tutor = Option[str]('What a course lets a pupil have: "", "hints" or "off".')
     agents = Option[str | bool]('What agents outside the notebook may do: "ask" or "off".')
 
     @property

@@ -17,6 +17,7 @@ from lmc_jupyter.errors import FormatError, LMCError
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.lmc import canonical
+from lmc_jupyter.turn import course
 from lmc_jupyter.turn.options import AGENTS, ASK, LEVELS
 
 ROOT = Path(__file__).parents[2]
@@ -382,6 +383,7 @@ SETTINGS = {
     "custom_instructions": st.sampled_from(["", "a", "b"]),
     "options": st.dictionaries(st.sampled_from(["temperature"]), st.floats(0, 2), max_size=1),
     "receipts": st.booleans(),
+    "tutor": st.sampled_from(course.MODES),
     "profile": st.none() | st.sampled_from(["a", "b"]),
     "start_worker": st.booleans(),
 }
@@ -413,6 +415,7 @@ def test_nothing_gets_looser(current, wanted):
     assert LEVELS.index(after["context"]) >= LEVELS.index(current["context"])
     assert AGENTS.index(after["agents"]) >= AGENTS.index(current["agents"])
     assert ASK.index(after["ask"]) >= ASK.index(current["ask"])
+    assert course.MODES.index(after["tutor"]) >= course.MODES.index(current["tutor"])
     assert after["context_values"] <= current["context_values"]
     for name in ("max_turns", "max_cost", "max_session_cost", "max_day_cost"):
         if current[name] is not None:

@@ -37,7 +37,8 @@ def test_these_are_the_settings():
         "deny",
         "max_cost",
         "max_day_cost", "max_session_cost", "max_turns", "model", "options", "profile",
-        "receipts", "start_worker", "system_message", "tools", "transcription_model", "vision",
+        "receipts", "start_worker", "system_message", "tools", "transcription_model", "tutor",
+        "vision",
     ]  # fmt: skip
 
 

@@ -20,6 +20,29 @@ interface Props {
   opened(said: string): void;
 }
 
+/** The first-run screen of a course, in which no model answers. */
+export function CourseWelcome({ tutor, ask }: { tutor: "hints" | "off"; ask: Props["ask"] }): VNode {
+  const ways = WORDS.courseWays.filter(([command]) => tutor === "hints" || !command.endsWith("hint"));
+  return (
+    <div class="lmc-welcome">
+      <h2>{WORDS.course}</h2>
+      <p>{WORDS.courseText}</p>
+      <div class="lmc-usable">
+        <ul>
+          {ways.map(([command, what]) => (
+            <li key={command}>
+              <button type="button" class="lmc-offer" onClick={() => ask(command)}>
+                <b>{command}</b>
+                <span>{what}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </div>
+  );
+}
+
 const BEFORE = 3; // conversations of this notebook that are offered
 
 export function Welcome({ ask, pick, opened }: Props): VNode {

@@ -52,7 +52,6 @@ class PythonBlock:
     def __init__(self, python: LivePython, code: str, *, is_promised: bool = False) -> None:
         self.python, self.code = python, code
         self._promise = Promise(self._ask_about, self.foreign) if is_promised else None
-        self._reads = Reads(self.foreign)
         self.interrupts = Interruptible()
         self.is_interrupted = False
         """Whether an interrupt ended it."""
@@ -150,6 +149,7 @@ class PythonBlock:
         blank = blank_lines(self.code)
         self._lines = ActiveLine(self._name, self.report, self._line, self._tick, blank)
         error: BaseException | None
+        reads = Reads(self.foreign)
         with (
             self._in_a_cell(shell) if self.show else self._alone(shell),
             self._capture,
@@ -157,7 +157,7 @@ class PythonBlock:
             self._lines,
         ):
             try:
-                with self._promise or nullcontext(), self._reads:
+                with self._promise or nullcontext(), reads:
                     error = self.interrupts.run(
                         lambda: execute(
                             shell, self.code, self.interrupts, self._breathe, self._set_filename
@@ -178,7 +178,7 @@ class PythonBlock:
         if self._promise is not None:
             theirs = {*changes.changed, *changes.removed} - made
             changes.breach = self._promise.breach(sorted(theirs))
-        changes.read = self._reads.files()
+        changes.read = reads.files()
         self.python.keep(changes)
         self.python.made.add(before, made, dict(shell.user_ns))
         del watch  # the traceback of an error may keep this frame, and it every value from before

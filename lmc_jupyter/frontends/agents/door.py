@@ -27,6 +27,7 @@ from lmc_jupyter.kernel.control import Sender
 from lmc_jupyter.kernel.frontend import kernel_of, notebook_path
 from lmc_jupyter.keys import redact
 from lmc_jupyter.lmc import clean
+from lmc_jupyter.turn import course
 
 if TYPE_CHECKING:
     from lmc_jupyter.agent import Reply
@@ -173,7 +174,7 @@ class Door:
                 raise SessionError(f"there is no request {kind!r:.60}")
 
     def _is_shut(self) -> bool:
-        return self._session.options.agents == "off"
+        return self._session.options.agents == "off" or bool(course.mode(self._session.tutor))
 
     def _check_open(self) -> None:
         if self._is_shut():

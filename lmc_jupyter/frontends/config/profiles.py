@@ -22,6 +22,7 @@ from lmc_jupyter.frontends.config.traces import IN_FOLDER as IN_FOLDER
 from lmc_jupyter.keys import is_secret, redact
 from lmc_jupyter.limits import Policy
 from lmc_jupyter.lmc import canonical
+from lmc_jupyter.turn import course
 from lmc_jupyter.turn.options import AGENTS, ASK, LEVELS, SWITCH, context_level
 
 """The profile of a working directory."""
@@ -319,6 +320,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "level": lambda now, value: max(now, value, key=LEVELS.index),
     "shut": lambda now, value: max(now, value, key=AGENTS.index),
     "asks": lambda now, value: max(now, value, key=ASK.index),
+    "course": lambda now, value: max(now, value, key=course.MODES.index),
     "": lambda now, value: now,  # noqa: ARG005 - a profile in a working directory cannot set it
 }
 """What `stricter` of a trait means: (value now, value wished) -> the stricter of both."""

@@ -26,6 +26,7 @@ from traitlets import (
 from traitlets.config import Config, SingletonConfigurable
 
 from lmc_jupyter.errors import LMCError, SessionError
+from lmc_jupyter.turn import course
 from lmc_jupyter.turn.options import NAMES, Options, agents_level, ask_level, context_level
 
 _OF_TRAIT = re.compile(r"The (?:value of the )?'(\w+)' trait of an? LMC instance")
@@ -195,6 +196,14 @@ class LMC(SingletonConfigurable):
         "shows you each block of theirs and runs it if you say so, whatever auto_run is; 'off' "
         "refuses them everything.",
     ).tag(config=True, stricter="shut")
+
+    tutor = Level(
+        course.read_mode,
+        default_value=Options.tutor,
+        help="For a course: 'hints' lets no model answer, and `%lmc hint` says one step about an "
+        "exercise at a time; 'off' gives no hints either. A file of the folder that sets it cannot "
+        "be made looser.",
+    ).tag(config=True, stricter="course")
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)

@@ -12,6 +12,7 @@ from pathlib import Path
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.frontends.config import profiles, saved_model
 from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.turn import course
 
 
 def begin(settings: LMC, notebook: str) -> list[str]:
@@ -48,6 +49,7 @@ def _begin_with_profiles(settings: LMC) -> list[str]:
         if problems:
             lines.append(profiles.name_problems(what, problems))
         changes, beyond = _make_stricter(settings, values)
+        course.require(settings.tutor if "tutor" in values else "")
     except (LMCError, OSError) as error:
         return [*lines, f"{error}."]
     line = (

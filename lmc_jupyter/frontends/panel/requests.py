@@ -29,6 +29,7 @@ from lmc_jupyter.models import describe_missing
 from lmc_jupyter.models.brief import name_of
 from lmc_jupyter.models.choice import label
 from lmc_jupyter.session import Session
+from lmc_jupyter.turn import course
 
 _FETCHED = ("katex.js", "highlight.js")
 """Files of the bundle that the front end asks for at need."""
@@ -137,6 +138,7 @@ def settings(session: Session) -> dict[str, Any]:
         "chosen": session.choice.spec is not None or bool(os.environ.get("LMC_MODEL")),
         "auto_run": session.runs_unasked,
         "asks": session.asks_now,
+        "tutor": course.mode(session.tutor),
         "title": clean(session.journal.title),
         "unsaved": clean(session.journal.problem),
     }

@@ -14,6 +14,7 @@ from lmc_jupyter.content.cell import exercise_of
 from lmc_jupyter.content.notebook_file import read_cells, source_of
 from lmc_jupyter.frontends.magic.commands.files import notebook_file
 from lmc_jupyter.frontends.magic.commands.table import Invocation, WrongCommand, command
+from lmc_jupyter.turn import course
 
 if TYPE_CHECKING:
     from lmc_jupyter.tutor.attempt import Attempt
@@ -35,6 +36,8 @@ def hint(call: Invocation, id: str | None, expected: str | None) -> str:
     from lmc_jupyter.tutor.hints import LEVELS
     from lmc_jupyter.tutor.tutor import Tutor
 
+    if course.mode(call.session.tutor) == "off":
+        course.check("off")
     exercise, work, folder = _find(call, id)
     given = Tutor(call.session, folder).hint(exercise, work, expected or "")
     left = f"{given.left} of {exercise.quota} hints left"

@@ -1,0 +1,64 @@
+"""What a course lets a pupil have of a model: everything, hints, or nothing.
+
+One rule: in a process it only gets stricter. What a folder's file has set no session, setting or
+magic takes back; a new kernel reads the file again.
+"""
+
+from __future__ import annotations
+
+from lmc_jupyter.errors import SessionError
+
+MODES = ("", "hints", "off")
+"""From most to least: a model answers; `%lmc hint` says one step, and no model answers; no model
+and no hints."""
+
+_REFUSALS = {
+    "hints": (
+        "this course gives hints and no answers: `%lmc hint` says one step about your exercise, "
+        "and `%lmc test` says which of its tests fail"
+    ),
+    "off": "in this course no model is asked and no hint is given: `%lmc test` runs the tests",
+}
+
+_required = ""
+
+
+def read_mode(value: object) -> str:
+    """One of `MODES`; False, which YAML makes of a bare off, is "off".
+
+    Raises
+    ------
+    SessionError
+        For anything else, and for what is looser than the course.
+    """
+    word = "off" if value is False else value
+    if word not in MODES:
+        raise SessionError(f'tutor must be "", "hints" or "off", not {value!r:.60}')
+    if MODES.index(word) < MODES.index(_required):
+        raise SessionError(
+            f'this course has set tutor = "{_required}", and nothing makes that looser'
+        )
+    return str(word)
+
+
+def require(mode: str) -> None:
+    """From now on every session of this process is at least as strict."""
+    global _required
+    _required = max(_required, mode, key=MODES.index)
+
+
+def mode(wished: str) -> str:
+    """The stricter one of what a session has and of what the course requires."""
+    return max(_required, wished, key=MODES.index)
+
+
+def check(wished: str) -> None:
+    """Whether a model may be asked, or an agent's code be taken.
+
+    Raises
+    ------
+    SessionError
+        Where it may not, with what there is instead.
+    """
+    if refusal := _REFUSALS.get(mode(wished)):
+        raise SessionError(refusal)

@@ -1,0 +1,43 @@
+"""What a pupil sees in the panel of a course: a line that says so, hints, and no answers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+COURSE = Path(__file__).parents[1] / "tutor" / "course" / "exercises.yaml"
+WRONG = "def sum_to(n):\n    total = 0\n    for i in range(1, n):\n        total += i\n    return i"
+
+
+def picture(page, name):
+    """A screenshot for whoever asked for them."""
+    if folder := os.environ.get("LMC_SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+def test_a_course_gives_hints_and_no_answers(chat, lab):
+    (lab.root / "exercises.yaml").write_text(COURSE.read_text())
+    at = chat.run(WRONG)
+    chat.page.evaluate(
+        "at => { const { widgets } = window.jupyterapp.shell.currentWidget.content;"
+        " widgets[at].model.setMetadata('tags', ['lmc-exercise: sum_to']); }",
+        at,
+    )
+    chat.notebook.run(at)
+    chat.notebook.wait_done(at)
+    chat.do("get_ipython().run_line_magic('config', 'LMC.tutor = \"hints\"')")
+    banner = chat.panel.get_by_text("This course gives hints and no answers.")
+    expect(banner).to_be_visible()
+    chat.ask("Write sum_to for me.")
+    expect(chat.panel.get_by_text("`%lmc hint` says one step").or_(
+        chat.panel.get_by_text("says one step about your exercise")
+    ).first).to_be_visible()  # fmt: skip
+    chat.composer.fill("%lmc hint sum_to")
+    chat.page.keyboard.press("Enter")
+    expect(chat.panel.get_by_text("Hint for sum_to")).to_be_visible()
+    picture(chat.page, "panel-tutor")
