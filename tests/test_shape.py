@@ -116,7 +116,7 @@ def test_loading_registers_and_the_rest_comes_with_the_first_use(tmp_path, monke
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.delenv("LMC_MODEL", raising=False)
     ours = [name for name in loaded_after(LOAD) if name.startswith("lmc_jupyter")]
-    assert len(ours) <= 24, sorted(ours)  # a ceiling: it may only fall
+    assert len(ours) <= 25, sorted(ours)  # a ceiling: it may only fall
     used = f"{LOAD}InteractiveShell.instance().run_line_magic('lmc', '')"
     assert "lmc_jupyter.session" in loaded_after(used) - {*ours}
 
@@ -228,16 +228,16 @@ def test_one_word_has_one_meaning():
 
 
 CEILINGS = {
-    "modules": 294,
-    "classes": 401,
-    "lines": 55_900,
+    "modules": 308,
+    "classes": 417,
+    "lines": 57_870,
     "files over 400 lines": 22,
     "lines of a function, median": 7,
     "lines of a function, longest": 81,
-    "lines of the core, six files": 2_142,
+    "lines of the core, six files": 2_145,
 }
 """They fall: who makes the package smaller lowers them. They rose for `ask`,
-`%lmc methods` and the receipts, by 1,400 lines."""
+`%lmc methods`, the receipts and the tutor, by 3,370 lines."""
 
 
 def test_the_house_grows_no_more():

@@ -21,6 +21,7 @@ import { ITranslator, nullTranslator } from "@jupyterlab/translation";
 import { Agents } from "./lab/agents";
 import { asksModel, shownCell } from "./lab/cells";
 import { documentOf, hide } from "./lab/document";
+import { addHints } from "./lab/exercise";
 import { drawQuestionsPlain } from "./lab/language";
 import { addProposals } from "./lab/proposal";
 import { replace } from "./lab/replace";
@@ -61,6 +62,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     const prepareNotebook = (notebook: NotebookPanel) => {
       drawQuestionsPlain(notebook);
       drawSaved(notebook.content.rendermime);
+      addHints(notebook, trans, ask);
     };
     tracker.widgetAdded.connect((_, notebook) => prepareNotebook(notebook));
     tracker.forEach(prepareNotebook);

@@ -222,6 +222,11 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
       if (root.current) await take(sharedContext, conversation.entries[at], how, root.current);
       return;
     }
+    if ("exercise" in about) {
+      const { wish, exercise } = about;
+      await send({ text: `%lmc ${wish} ${/\s/.test(exercise) ? JSON.stringify(exercise) : exercise}`, attachments: [] });
+      return;
+    }
     const { wish, cell } = about;
     if (wish === "ask") {
       const reference = await transport.request({ kind: "point", cell });

@@ -26,7 +26,7 @@ class ExerciseError(LMCError):
 
 
 @dataclass(frozen=True)
-class Mistake:
+class CommonMistake:
     """A mistake that pupils often make.
 
     Parameters
@@ -59,7 +59,7 @@ class Exercise:
     reference: str
     tests: str
     notes: str = ""
-    mistakes: tuple[Mistake, ...] = ()
+    mistakes: tuple[CommonMistake, ...] = ()
     quota: int = QUOTA
 
 
@@ -132,7 +132,7 @@ def _text(where: str, value: Mapping[str, Any], key: str) -> str:
     return text
 
 
-def _mistakes(where: str, value: Any) -> tuple[Mistake, ...]:
+def _mistakes(where: str, value: Any) -> tuple[CommonMistake, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -142,7 +142,7 @@ def _mistakes(where: str, value: Any) -> tuple[Mistake, ...]:
         match each:
             case {"code": str(code), "hint": str(hint)} if len(each) == 2:
                 _check_code(f"{where}, mistake {number}", code)
-                found.append(Mistake(code, hint))
+                found.append(CommonMistake(code, hint))
             case _:
                 raise ExerciseError(
                     f"{where}, mistake {number}: it must have `code` and `hint`, and is "

@@ -42,7 +42,7 @@ class Work:
     has_run: bool
 
 
-class Given(NamedTuple):
+class GivenHint(NamedTuple):
     """A hint, and what is left.
 
     Parameters
@@ -83,7 +83,7 @@ class Tutor:
         )  # fmt: skip
         return found
 
-    def hint(self, exercise: Exercise, work: Work, expected: str = "") -> Given:
+    def hint(self, exercise: Exercise, work: Work, expected: str = "") -> GivenHint:
         """The next hint for this cell.
 
         Parameters
@@ -116,7 +116,7 @@ class Tutor:
                 "hint", exercise, work, level=level, kind=fault.kind, line=fault.line,
                 expected=expected[:500],
             )  # fmt: skip
-        return Given(hint, fault.state, max(0, exercise.quota - counted), not is_same)
+        return GivenHint(hint, fault.state, max(0, exercise.quota - counted), not is_same)
 
     @staticmethod
     def _level(last: Mapping[str, Any] | None, fault: Fault, *, is_same: bool) -> int:

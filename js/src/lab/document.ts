@@ -68,7 +68,8 @@ export function hide(notebook: NotebookPanel | null, id: string): boolean {
   return true;
 }
 
-function tagsOf({ model }: Cell): unknown[] {
+/** The tags of a cell, as they stand in the notebook. */
+export function tagsOf({ model }: Cell): unknown[] {
   const tags: unknown = model.getMetadata("tags");
   return Array.isArray(tags) ? tags : [];
 }

@@ -16,7 +16,7 @@ from typing import Any
 
 from lmc_jupyter.content.file_read import FileRead
 from lmc_jupyter.errors import LMCError
-from lmc_jupyter.formats.methods.findings import ALLOWED, Block, Methods, digest
+from lmc_jupyter.formats.methods.findings import ALLOWED, BlockEntry, Methods, digest
 from lmc_jupyter.formats.methods.pages import html, markdown
 
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
@@ -82,7 +82,9 @@ def _entity(crate: Any, kind: str | list[str], id: str, **properties: Any) -> An
     return crate.add(ContextEntity(crate, id, properties={"@type": kind, **properties}))
 
 
-def _actions(crate: Any, folder: Path, blocks: Sequence[Block], notebook: Any) -> Iterator[Any]:
+def _actions(
+    crate: Any, folder: Path, blocks: Sequence[BlockEntry], notebook: Any
+) -> Iterator[Any]:
     """An entity of each block, with those that it speaks of."""
     person = _entity(crate, "Person", "#person", name="the person at the notebook")
     python = _entity(
@@ -128,7 +130,7 @@ def _actions(crate: Any, folder: Path, blocks: Sequence[Block], notebook: Any) -
         )  # fmt: skip
 
 
-def _description(block: Block) -> str:
+def _description(block: BlockEntry) -> str:
     breach = f"; unasked: {block.breach}" if block.breach else ""
     return f"{block.fate}; allowed: {block.allowed}{breach}"
 

@@ -38,7 +38,7 @@ _CHECKED = {
 }  # fmt: skip
 
 
-class Cell(NamedTuple):
+class CellEntry(NamedTuple):
     """A code cell of the notebook.
 
     Parameters
@@ -59,7 +59,7 @@ class Cell(NamedTuple):
     figures: tuple[Figure, ...]
 
 
-class Block(NamedTuple):
+class BlockEntry(NamedTuple):
     """A block of code that a model or an agent wrote.
 
     Parameters
@@ -102,8 +102,8 @@ class Methods(NamedTuple):
     name: str
     made: str
     talks: int
-    cells: tuple[Cell, ...]
-    blocks: tuple[Block, ...]
+    cells: tuple[CellEntry, ...]
+    blocks: tuple[BlockEntry, ...]
     unknown: tuple[str, ...]
 
 
@@ -135,7 +135,7 @@ def find(
     )
 
 
-def _blocks(talk: Conversation) -> Iterator[Block]:
+def _blocks(talk: Conversation) -> Iterator[BlockEntry]:
     """Of each block of a conversation what is known."""
     places = {message.id or "": at for at, message in enumerate(talk.messages)}
     for block in talk.blocks:
@@ -144,7 +144,7 @@ def _blocks(talk: Conversation) -> Iterator[Block]:
             continue  # it was undone
         code = talk.messages[at]
         turn = _turn_at(talk, at, places)
-        yield Block(
+        yield BlockEntry(
             block.time,
             turn.model if turn is not None else talk.model,
             code.format or "",
@@ -176,7 +176,9 @@ def _turn_at(talk: Conversation, at: int, places: Mapping[str, int]) -> TurnReco
     return max(begun, key=lambda each: places[each.anchor or ""], default=None)
 
 
-def _cells(cells: Iterable[Mapping[str, Any]], talks: Sequence[Conversation]) -> Iterator[Cell]:
+def _cells(
+    cells: Iterable[Mapping[str, Any]], talks: Sequence[Conversation]
+) -> Iterator[CellEntry]:
     known = {of: what for talk in talks for of, what in _codes(talk)}
     checked = dict(_checked(talks))
     for number, cell in enumerate(cells, 1):
@@ -189,7 +191,7 @@ def _cells(cells: Iterable[Mapping[str, Any]], talks: Sequence[Conversation]) ->
         if text.lstrip().startswith("%%lmc"):
             by, since = "the person: a question to a model", ""
         again = checked.get(digest(text), "")
-        yield Cell(number, text, by, since, again, tuple(_figures(cell)))
+        yield CellEntry(number, text, by, since, again, tuple(_figures(cell)))
 
 
 def _figures(cell: Mapping[str, Any]) -> Iterator[Figure]:

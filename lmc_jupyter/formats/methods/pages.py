@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from lmc_jupyter.content import shorten
-from lmc_jupyter.formats.methods.findings import Block, Cell, Figure, Methods, digest
+from lmc_jupyter.formats.methods.findings import BlockEntry, CellEntry, Figure, Methods, digest
 
 MOST_CODE = 60
 """Characters of a line of code or of a question."""
@@ -40,7 +40,7 @@ def markdown(methods: Methods) -> str:
     return "\n\n".join("\n".join(part) for part in _paragraphs(lines)) + "\n"
 
 
-def _cell(cell: Cell) -> tuple[str, ...]:
+def _cell(cell: CellEntry) -> tuple[str, ...]:
     text = cell.text.strip()
     begins = text.partition("\n")[2] if text.startswith("%%lmc") else text
     return (
@@ -53,7 +53,7 @@ def _cell(cell: Cell) -> tuple[str, ...]:
     )
 
 
-def _block(block: Block) -> tuple[str, ...]:
+def _block(block: BlockEntry) -> tuple[str, ...]:
     changed = [*block.changed, *(f"{each} (removed)" for each in block.removed)]
     breach = f", **unasked: {_plain(block.breach)}**" if block.breach else ""
     read = [
@@ -151,14 +151,14 @@ def html(methods: Methods) -> str:
     )
 
 
-def _of_cell(cell: Cell) -> Iterator[tuple[str, str]]:
+def _of_cell(cell: CellEntry) -> Iterator[tuple[str, str]]:
     yield "text by", cell.by
     yield "since then", cell.since
     yield "run again", cell.again
     yield "SHA-256", digest(cell.text)
 
 
-def _of_block(block: Block) -> Iterator[tuple[str, str]]:
+def _of_block(block: BlockEntry) -> Iterator[tuple[str, str]]:
     yield "when", block.time[:19].replace("T", " ")
     yield "by", block.by
     yield "what became of it", block.fate

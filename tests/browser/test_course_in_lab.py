@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from test_accessible import themes
 
 pytestmark = pytest.mark.browser
 
@@ -37,7 +38,13 @@ def test_a_course_gives_hints_and_no_answers(chat, lab):
     expect(chat.panel.get_by_text("`%lmc hint` says one step").or_(
         chat.panel.get_by_text("says one step about your exercise")
     ).first).to_be_visible()  # fmt: skip
-    chat.composer.fill("%lmc hint sum_to")
-    chat.page.keyboard.press("Enter")
+    picture(chat.page, "panel-course")
+    cell = chat.notebook.cell(at)
+    buttons = cell.get_by_role("group", name="Exercise sum_to").get_by_role("button")
+    expect(buttons).to_have_text(["Hint", "Run the tests"])
+    buttons.nth(0).click()
     expect(chat.panel.get_by_text("Hint for sum_to")).to_be_visible()
-    picture(chat.page, "panel-tutor")
+    picture(chat.page, "panel-hint")
+    buttons.nth(1).click()
+    expect(chat.panel.get_by_text("sum_to: 0 of 2 tests pass")).to_be_visible()
+    themes(chat, ".lmc-exercise-row")

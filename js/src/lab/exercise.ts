@@ -1,0 +1,69 @@
+/**
+ * The buttons Hint and Run the tests below the cell of an exercise, which has the tag
+ * `lmc-exercise: ID`.
+ *
+ * One rule: they say to the panel what a person could type; which hint comes the kernel decides.
+ */
+
+import type { Cell } from "@jupyterlab/cells";
+import type { NotebookPanel } from "@jupyterlab/notebook";
+import type { TranslationBundle } from "@jupyterlab/translation";
+
+import type { AboutCell } from "../protocol";
+import { tagsOf } from "./document";
+
+const TAG = "lmc-exercise:";
+const ROW = "lmc-exercise-row";
+
+/** The id of the exercise that this cell is; "" for none. */
+export function exerciseOf(cell: Cell): string {
+  const tag = tagsOf(cell).find((each): each is string => typeof each === "string" && each.startsWith(TAG));
+  return tag?.slice(TAG.length).trim() ?? "";
+}
+
+/** From now on each exercise of this notebook has the buttons. */
+export function addHints(notebook: NotebookPanel, trans: TranslationBundle, ask: (about: AboutCell) => void): void {
+  const watched = new WeakSet<Cell>();
+  const draw = (cell: Cell) => {
+    const exercise = exerciseOf(cell);
+    const before = cell.node.querySelector<HTMLElement>(`.${ROW}`);
+    if (before?.dataset.exercise === exercise) return;
+    before?.remove();
+    if (exercise) cell.node.querySelector(".jp-Cell-inputWrapper")?.after(row(exercise, trans, ask));
+  };
+  const drawAll = () => {
+    for (const cell of notebook.content.widgets) {
+      if (!watched.has(cell)) {
+        watched.add(cell);
+        cell.model.metadataChanged.connect(() => draw(cell));
+      }
+      draw(cell);
+    }
+  };
+  void notebook.context.ready.then(() => {
+    if (notebook.isDisposed) return;
+    drawAll();
+    notebook.content.model?.cells.changed.connect(drawAll);
+  });
+}
+
+function row(exercise: string, trans: TranslationBundle, ask: (about: AboutCell) => void): HTMLElement {
+  const node = document.createElement("div");
+  node.className = ROW;
+  node.dataset.exercise = exercise;
+  node.setAttribute("role", "group");
+  node.setAttribute("aria-label", trans.__("Exercise %1", exercise));
+  node.dataset.lmSuppressShortcuts = "true"; // Enter presses the button, and edits no cell
+  const add = (wish: "hint" | "test", label: string, caption: string) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "lmc-traceback-button";
+    button.textContent = label;
+    button.title = caption;
+    button.addEventListener("click", () => ask({ wish, exercise }));
+    node.append(button);
+  };
+  add("hint", trans.__("Hint"), trans.__("One step about what you have tried; run the cell first"));
+  add("test", trans.__("Run the tests"), trans.__("Which test fails, in your teacher's words"));
+  return node;
+}
