@@ -209,9 +209,16 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """The person did something beside the messages, such as pressing Run. [event]"""
+    """The person did something beside the messages, such as pressing Run. [event]
+
+    Parameters
+    ----------
+    at : how many messages stand before it; None: all. What stands behind those that an undo takes
+        away goes with them
+    """
 
     data: Mapping[str, Any]
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -272,8 +272,8 @@ class JournalWriter:
             case Marked(_, message, keys):
                 self._waits = False
                 self._add("mark", id=message.id, set=dict(keys))
-            case Acted(data):
-                self._act(at, data)
+            case Acted(data, place):
+                self._act(at if place is None else place, data)
             case Answered():
                 last = self._history.last
                 self._block = {"message": last.id if last else "", "allowed": _how(event)}

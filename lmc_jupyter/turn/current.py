@@ -281,6 +281,21 @@ class CurrentConversation:
             self._history.put(len(self._history) - len(pending), [note, *pending])
             self.announce_change()
 
+    def tell_person(self, text: str) -> None:
+        """Put a note for the person at the end, which no model reads; code that waits goes on
+        waiting.
+
+        Raises
+        ------
+        SessionError
+            While an answer is being given.
+        """
+        with self._answers.idle("put a note into the conversation"):
+            pending = self._history[-1:] if self._waits() else []
+            note = questions.note(text, "user")
+            self._history.put(len(self._history) - len(pending), [note, *pending])
+            self.announce_change()
+
     def take_proposal(self, message_id: str, how: str) -> None:
         """The person has put a proposal into a cell: it has that mark, and the model reads of it
         with its next request.

@@ -42,6 +42,9 @@ class Work:
     has_run: bool
 
 
+_STATES = {"plan": "to begin", "debug": "to find the mistake", "improve": "to make it better"}
+
+
 class GivenHint(NamedTuple):
     """A hint, and what is left.
 
@@ -51,10 +54,19 @@ class GivenHint(NamedTuple):
     is_new : whether it counts: the same cell gets the same hint again
     """
 
+    exercise: Exercise
     hint: Hint
     state: str
     left: int
     is_new: bool
+
+    @property
+    def text(self) -> str:
+        """As a pupil reads it."""
+        step = f"{LEVELS[self.hint.level - 1]}, {_STATES[self.state]}"
+        left = f"{self.left} of {self.exercise.quota} hints left"
+        again = "" if self.is_new else " Change the cell and run it for the next one."
+        return f"Hint for {self.exercise.id} ({step}; {left})\n\n{self.hint.text}{again}"
 
 
 class Tutor:
@@ -110,13 +122,15 @@ class Tutor:
         fault = find_fault(exercise, tried)
         level = self._level(last, fault, is_same=is_same)
         hint = self._word(exercise, tried, fault, level, work)
-        if not is_same:
-            counted += 1
+        left = max(0, exercise.quota - counted - (not is_same))
+        given = GivenHint(exercise, hint, fault.state, left, not is_same)
+        if given.is_new:
+            self._session.conversation.tell_person(given.text)  # also: so that it is saved
             self._note(
                 "hint", exercise, work, level=level, kind=fault.kind, line=fault.line,
                 expected=expected[:500],
             )  # fmt: skip
-        return GivenHint(hint, fault.state, max(0, exercise.quota - counted), not is_same)
+        return given
 
     @staticmethod
     def _level(last: Mapping[str, Any] | None, fault: Fault, *, is_same: bool) -> int:
@@ -159,15 +173,27 @@ class Tutor:
             )
 
     def _actions(self, action: str) -> Iterator[Mapping[str, Any]]:
-        """What was noted of this kind, the oldest first."""
-        actions: Sequence[Action] = self._session.journal.conversation().events
-        for each in actions:
-            if each.data.get("action") == action and isinstance(each.data.get("exercise"), str):
-                yield each.data
+        """What was noted of this kind in all conversations of the notebook, the oldest first."""
+        found = [
+            each.data
+            for events in self._events()
+            for each in events
+            if each.data.get("action") == action and isinstance(each.data.get("exercise"), str)
+        ]
+        yield from sorted(found, key=_time)
+
+    def _events(self) -> Iterator[Sequence[Action]]:
+        journal = self._session.journal
+        yield journal.conversation().events
+        if journal.notebook and journal.conversations is not None:
+            for entry in journal.conversations.list():
+                if entry.notebook == journal.notebook and entry.id != journal.id:
+                    yield journal.conversations.read(entry.id).events
 
     def _note(self, action: str, exercise: Exercise, work: Work, **data: Any) -> None:
         note = {"action": action, "exercise": exercise.id, "sha256": _digest(work.code)}
-        self._session.history.tell(Acted({**note, **data}))
+        # before all messages: an undo of a question gives no hint back
+        self._session.history.tell(Acted({**note, **data}, at=0))
 
 
 def _outcome(tried: Attempt) -> tuple[object, ...]:

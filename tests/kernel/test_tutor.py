@@ -102,3 +102,29 @@ def test_what_is_no_exercise_is_said(lab):
 def test_no_model_was_asked(lab):
     assert lab.value("len(__import__('lmc_jupyter').current_session().turns)") == 0
     assert lab.value("[m for m in __import__('sys').modules if 'litellm.main' in m]") == []
+
+
+@pytest.mark.parametrize("way", ["restart", "reload", "new", "undo", "another kernel"])
+def test_no_way_within_jupyter_gives_hints_back(make_frontend, tmp_path, way):
+    shutil.copy(COURSE / "exercises.yaml", tmp_path)
+    env = {"JPY_SESSION_NAME": str(tmp_path / "mine.ipynb")}
+    lab = make_frontend(env=env)
+    lab.run("%load_ext lmc_jupyter")
+    exercise(lab, WRONG, "sum_to")
+    assert "4 of 5 hints left" in say(lab, "hint")
+    match way:
+        case "restart":
+            lab.restart()
+            lab.run("%load_ext lmc_jupyter")
+        case "reload":
+            lab.run("%reload_ext lmc_jupyter")
+        case "new":
+            lab.run("%lmc reset")
+        case "undo":
+            lab.finish(lab.start("%lmc undo"))
+        case "another kernel":
+            lab.close()
+            lab = make_frontend(env=env)
+            lab.run("%load_ext lmc_jupyter")
+    exercise(lab, WRONG + "  # again", "sum_to")
+    assert "3 of 5 hints left" in say(lab, "hint")

@@ -197,6 +197,8 @@ class CellMagic:
 class _InCell:
     """The front of a command that was typed in a cell."""
 
+    shows_notes = False
+
     def __init__(self, magic: CellMagic) -> None:
         self._magic = magic
 

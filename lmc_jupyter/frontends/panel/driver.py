@@ -58,6 +58,8 @@ class Driver:
     after_cells : does this once the cells that wait now have run
     """
 
+    shows_notes = True
+
     def __init__(
         self,
         commands: Commands,

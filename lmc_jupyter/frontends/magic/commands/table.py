@@ -38,6 +38,9 @@ class WrongCommand(SessionError):  # noqa: N818 - it is the person's word that i
 class Front(Protocol):
     """The front end that a command was typed in."""
 
+    shows_notes: bool
+    """Whether the person sees there what is put into the conversation."""
+
     def ask(self, question: str | Message, insert: bool) -> bool:
         """Put a question, and show its answer; see `Session.ask` for `insert`.
 

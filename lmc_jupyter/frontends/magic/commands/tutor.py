@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from lmc_jupyter.tutor.exercises import Exercise
     from lmc_jupyter.tutor.tutor import Work
 
-_STATES = {"plan": "to begin", "debug": "to find the mistake", "improve": "to make it better"}
-
 
 @command(
     "hint",
@@ -33,17 +31,13 @@ _STATES = {"plan": "to begin", "debug": "to find the mistake", "improve": "to ma
     "expected to happen, and may be left out.",
 )
 def hint(call: Invocation, id: str | None, expected: str | None) -> str:
-    from lmc_jupyter.tutor.hints import LEVELS
     from lmc_jupyter.tutor.tutor import Tutor
 
     if course.mode(call.session.tutor) == "off":
         course.check("off")
     exercise, work, folder = _find(call, id)
     given = Tutor(call.session, folder).hint(exercise, work, expected or "")
-    left = f"{given.left} of {exercise.quota} hints left"
-    what = f"{LEVELS[given.hint.level - 1]}, {_STATES[given.state]}"
-    again = "" if given.is_new else " Change the cell and run it for the next one."
-    return f"Hint for {exercise.id} ({what}; {left})\n\n{given.hint.text}{again}"
+    return "" if given.is_new and call.front.shows_notes else given.text
 
 
 @command(
