@@ -24,15 +24,19 @@ def find_receipts(messages: Sequence[Message], begin: int) -> dict[str, str | No
     ----------
     messages : the conversation, which ends with the closing words; where it ends otherwise, there
         are none, and so no numbers
-    begin : where the turn begins; its messages count before older ones
+    begin : where the turn begins; its messages count before older ones. Where it has neither code
+        nor an output nor anything of the notebook, the words are talk, and their numbers no claim
     """
     last = messages[-1] if messages else None
     if last is None or not is_closing(last):
         return {}
+    turn = messages[begin:-1]
+    if not any(each.role != "user" or of_question(each) for each in turn):
+        return {}
     found = list(numbers(str(last.content)))
     if not found:
         return {}
-    sources = [*_sources(messages[begin:-1]), *_sources(messages[:begin][::-1])]
+    sources = [*_sources(turn), *_sources(messages[:begin][::-1])]
     index = NumberIndex(sources)
     receipts: dict[str, str | None] = {}
     for number in found:

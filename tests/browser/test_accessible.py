@@ -196,12 +196,12 @@ def test_a_turn_can_be_had_by_keys_alone(chat):
     for name in ("Run", "Run everything in this answer"):  # once its code was in sight
         expect(chat.card.get_by_role("button", name=name, exact=True)).to_be_enabled()
     seen = []
-    for _ in range(5):
+    for _ in range(6):
         page.keyboard.press("Tab")
         seen.append(page.evaluate(FOCUSED))
     assert seen == ["Run", "Edit", "Don't run", "Run everything in this answer",
-                    "Reason for not running it"]  # fmt: skip
-    for _ in range(4):
+                    "Ask only for changes", "Reason for not running it"]  # fmt: skip
+    for _ in range(5):
         page.keyboard.press("Shift+Tab")
     assert page.evaluate(FOCUSED) == "Run"
     page.keyboard.press("Enter")
