@@ -348,7 +348,7 @@ def test_the_last_error_is_sent(terminal):
 
 
 def test_tab_offers_only_our_words(terminal):
-    assert terminal.value("offered('%lmc hi')") == "['history']"
+    assert terminal.value("offered('%lmc his')") == "['history']"
     assert terminal.value("offered('%%lmc --ne')") == "['--new']"
 
 
