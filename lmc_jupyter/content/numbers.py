@@ -7,6 +7,7 @@ a text has it, or has one that rounds to it; a sum or a difference that no text 
 from __future__ import annotations
 
 import bisect
+import math
 import re
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
@@ -17,6 +18,8 @@ MOST_CHARACTERS = 200_000
 """Of the texts that are read; the rest of them has no numbers for us."""
 MOST_PROSE = 20_000
 """Characters of the prose that is read."""
+_MOST_POWER = 300
+"""Of ten; Python's own numbers end there."""
 
 _SPACES = "\u00a0\u2009\u202f"  # no-break, thin, narrow: between thousands
 _GROUPED = rf"\d{{1,3}}(?:(?:,\d{{3}})+|(?:[{_SPACES} ]\d{{3}})+|(?:['\u2019_]\d{{3}})+)(?![\d])"
@@ -119,7 +122,8 @@ def numbers(prose: str) -> Iterator[Number]:
             unit = max(unit, _last_place(value))
         scales = (1.0, *_scales(behind))
         readings = tuple((value * scale, unit * scale) for scale in scales)
-        yield Number(match["digits"], readings, is_exact)
+        if all(math.isfinite(part) for reading in readings for part in reading):
+            yield Number(match["digits"], readings, is_exact)
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -145,8 +149,9 @@ def _scales(behind: str) -> Iterator[float]:
     elif behind.startswith(("%", "per")):
         yield 0.01
     elif behind[:1] in ("\u00d7", "x", "·", "*") and "10" in behind:
-        power = behind.partition("10")[2].strip("^").translate(_SUPERSCRIPTS)
-        yield 10.0 ** int(power)
+        power = int(behind.partition("10")[2].strip("^").translate(_SUPERSCRIPTS))
+        if abs(power) <= _MOST_POWER:
+            yield 10.0**power
 
 
 def _read(digits: str, power: str, *, has_comma: bool) -> tuple[float, float]:

@@ -51,13 +51,16 @@ class Reads:
 
     def _meet(self, path: object) -> None:
         """A file is about to be opened for reading, on this thread."""
-        if path in self._seen or not isinstance(path, (str, bytes)):
+        if not isinstance(path, (str, bytes)) or path in self._seen:
             return
         thread = threading.current_thread()
         if thread in self._others or thread.name.startswith("lmc-") or self._is_foreign():
             return
         self._seen.add(path)
-        absolute = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - as it is written
+        try:
+            absolute = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - as it is written
+        except FileNotFoundError:  # the working folder was removed: nothing is below it
+            return
         if len(self._paths) < MAX_FILES and not _is_of_system(absolute):
             self._paths[absolute] = None
 

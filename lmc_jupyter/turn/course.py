@@ -31,14 +31,18 @@ def read_mode(value: object) -> str:
     SessionError
         For anything else, and for what is looser than the course.
     """
-    word = "off" if value is False else value
-    if word not in MODES:
-        raise SessionError(f'tutor must be "", "hints" or "off", not {value!r:.60}')
+    word = _known("off" if value is False else value)
     if MODES.index(word) < MODES.index(_required):
         raise SessionError(
             f'this course has set tutor = "{_required}", and nothing makes that looser'
         )
-    return str(word)
+    return word
+
+
+def _known(value: object) -> str:
+    if value not in MODES:
+        raise SessionError(f'tutor must be "", "hints" or "off", not {value!r:.60}')
+    return str(value)
 
 
 def require(mode: str) -> None:
@@ -48,8 +52,14 @@ def require(mode: str) -> None:
 
 
 def mode(wished: str) -> str:
-    """The stricter one of what a session has and of what the course requires."""
-    return max(_required, wished, key=MODES.index)
+    """The stricter one of what a session has and of what the course requires.
+
+    Raises
+    ------
+    SessionError
+        For what is no mode.
+    """
+    return max(_required, _known(wished), key=MODES.index)
 
 
 def check(wished: str) -> None:

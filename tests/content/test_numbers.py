@@ -115,7 +115,7 @@ def test_the_first_text_that_has_it_is_named():
     assert found == ["output", "code", None]
 
 
-@given(st.text(alphabet="0123456789.,%$`'()[]{}e+-*\\ \nabkM\u00a0", max_size=200))
+@given(st.text(alphabet="0123456789.,%$`'()[]{}e+-^\u00d7\u00b9*\\ \nabkM\u00a0", max_size=200))
 def test_no_text_is_too_strange(text):
     index = NumberIndex([(0, text)])
     for each in numbers(text):
@@ -126,3 +126,8 @@ def test_text_that_is_made_to_be_slow_is_read_up_to_a_bound():
     for piece in ("`a", "$1", "\\(1", "1,", "1 000", "```\n"):
         list(numbers(piece * 200_000))
         NumberIndex([(0, piece * 200_000)])
+
+
+@pytest.mark.parametrize("prose", ["3 \u00d7 10^999999", "1e999", "3 x 10-999", "9" * 400])
+def test_what_no_number_of_python_holds_is_none(prose):
+    assert [each for each in numbers(prose) if each.text != "3"] == []

@@ -104,3 +104,12 @@ def test_other_threads_and_cells_are_not_the_blocks(shell, folder):
     assert [each.path for each in python.changes().read] == [str(folder.parent / "b.txt")]
     shell.run_cell("open('a.csv').close()")
     assert audit.readers == []
+
+
+def test_where_the_working_folder_is_gone_code_opens_files_as_ever(shell, folder):
+    place = folder.parent / "gone"
+    place.mkdir()
+    code = f"import os\nos.chdir({str(place)!r})\nos.rmdir({str(place)!r})\n"
+    code += f"text = open({str(folder / 'a.csv')!r}).close()\ntry: open('a')\n"
+    code += f"except FileNotFoundError: pass\nos.chdir({str(folder)!r})"
+    assert read(shell, code) == ["a.csv"]
