@@ -230,7 +230,7 @@ def test_one_word_has_one_meaning():
 CEILINGS = {
     "modules": 308,
     "classes": 417,
-    "lines": 57_930,
+    "lines": 57_940,
     "files over 400 lines": 22,
     "lines of a function, median": 7,
     "lines of a function, longest": 81,

@@ -45,8 +45,10 @@ class OutsidePromise(BaseException):
     """Code was about to do what it had not said, and may not. No `except Exception` takes it."""
 
 
-readers: list[Callable[[object], None]] = []
-"""Each gets the path of a file that is about to be opened for reading; only the last one does."""
+Reader = tuple[set[object], Callable[[object], None]]
+"""(paths that it has had, gets another one that is about to be opened for reading)."""
+readers: list[Reader] = []
+"""Of the blocks that run; only the last one is told."""
 _promises: list[Promise] = []
 _is_hooked = False
 
@@ -153,12 +155,15 @@ class Promise:
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     __tracebackhide__ = True
-    if not (_promises or readers) or event not in _EVENTS:
+    if not readers and not _promises:
         return
     if event == "open" and not arguments[2] & _WRITES:  # by far the most that honest code does
         if readers:
-            readers[-1](arguments[0])
-    elif _promises:
+            seen, meet = readers[-1]
+            path = arguments[0]
+            if type(path) is not str or path not in seen:
+                meet(path)
+    elif _promises and event in _EVENTS:
         _promises[-1].meet(event, arguments)
 
 

@@ -38,29 +38,31 @@ class Reads:
         self._is_foreign = is_foreign
         self._others: frozenset[threading.Thread] = frozenset()
         self._seen: set[object] = set()
+        self._reader: audit.Reader = (self._seen, self._meet)
         self._paths: dict[str, None] = {}
 
     def __enter__(self) -> Reads:
         self._others = frozenset(threading.enumerate()) - {threading.current_thread()}
-        audit.readers.append(self._meet)
+        audit.readers.append(self._reader)
         audit.hook()
         return self
 
     def __exit__(self, *_: object) -> None:
-        audit.readers.remove(self._meet)
+        audit.readers.remove(self._reader)
 
     def _meet(self, path: object) -> None:
         """A file is about to be opened for reading, on this thread."""
-        if not isinstance(path, (str, bytes)) or path in self._seen:
-            return
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return  # a file that is open already
         thread = threading.current_thread()
         if thread in self._others or thread.name.startswith("lmc-") or self._is_foreign():
             return
-        self._seen.add(path)
         try:
-            absolute = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - as it is written
+            text = os.fsdecode(path)
+            absolute = os.path.abspath(text)  # noqa: PTH100 - as it is written
         except FileNotFoundError:  # the working folder was removed: nothing is below it
             return
+        self._seen.add(text)
         if len(self._paths) < MAX_FILES and not _is_of_system(absolute):
             self._paths[absolute] = None
 

@@ -44,6 +44,9 @@ def read(shell, code: str) -> list[str]:
         "t.start()\nt.join()",
         "import os\nf = os.open('a.csv', os.O_RDONLY)\nos.close(f)",
         "for _ in range(3):\n    open(b'a.csv').close()",
+        "import os\nfrom pathlib import Path\nf = os.open(Path('a.csv'), os.O_RDONLY)\nos.close(f)",
+        "import os\nclass Place:\n    __hash__ = None\n    def __fspath__(self):\n"
+        "        return 'a.csv'\nf = os.open(Place(), os.O_RDONLY)\nos.close(f)",
     ],
 )
 def test_a_file_that_is_opened_is_seen_once(shell, folder, code):
