@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmc_jupyter.content.folder_file import read_file
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.formats import strict_yaml
 
 FILE = "exercises.yaml"
+MAX_BYTES = 1_000_000
 QUOTA = 5
 """Hints for one exercise, unless the teacher's file says otherwise."""
 _KEYS = {"task", "reference", "tests", "notes", "mistakes", "quota"}
@@ -86,16 +88,12 @@ def read(folder: Path) -> dict[str, Exercise]:
     ExerciseError
         Where there is no such file, or it is wrong.
     """
-    path = folder / FILE
-    try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError:
+    data = read_file(folder / FILE, MAX_BYTES, inside=folder)
+    if data is None:
         raise ExerciseError(
             f"there is no {FILE} beside this notebook: your teacher has to give it to you"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ExerciseError(f"{FILE} cannot be read: {error}") from None
-    value = strict_yaml.load(text, FILE)
+        )
+    value = strict_yaml.load(data.decode("utf-8"), FILE)
     found = value.get("exercises") if isinstance(value, dict) else None
     if not isinstance(found, dict) or not found:
         raise ExerciseError(f"{FILE} must have `exercises:`, and below it each one by its id")

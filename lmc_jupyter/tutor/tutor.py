@@ -147,7 +147,10 @@ class Tutor:
         """The hint in words that give nothing away."""
         if level == 3 and (text := self._of_teacher(exercise, tried, work)):
             return Hint(text, level, fault.line)
-        return template(tried, fault, level)
+        hint = template(tried, fault, level)
+        if find_leak(hint.text, exercise, work.code):  # by what an error says: the first step has
+            return template(tried, fault, 1)._replace(level=level)  # nothing of that
+        return hint
 
     def _of_teacher(self, exercise: Exercise, tried: Attempt, work: Work) -> str:
         """The teacher's hint for the common mistake that this cell makes; "" for none."""
