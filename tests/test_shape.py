@@ -230,14 +230,14 @@ def test_one_word_has_one_meaning():
 CEILINGS = {
     "modules": 308,
     "classes": 417,
-    "lines": 57_940,
+    "lines": 57_960,
     "files over 400 lines": 22,
     "lines of a function, median": 7,
     "lines of a function, longest": 81,
     "lines of the core, six files": 2_145,
 }
 """They fall: who makes the package smaller lowers them. They rose for `ask`,
-`%lmc methods`, the receipts and the tutor, by 3,370 lines."""
+`%lmc methods`, the receipts and the tutor, by 3,390 lines."""
 
 
 def test_the_house_grows_no_more():

@@ -4,6 +4,7 @@ before it happens."""
 from __future__ import annotations
 
 import builtins
+import gc
 import socket
 import sys
 import threading
@@ -259,6 +260,30 @@ def breach_of(shell, code: str) -> str:
     list(python.run_promised(code))
     changes = python.changes()
     return "" if changes is None else changes.breach
+
+
+MAKE_GARBAGE = (
+    "class Old:\n    def __del__(self):\n        {act}\nold = Old()\nold.itself = old\ndel old"
+)
+
+
+def test_garbage_of_before_that_is_collected_meanwhile_asks_nothing(run, shell):
+    gc.collect()
+    gc.disable()
+    try:
+        shell.run_cell(MAKE_GARBAGE.format(act="__import__('os').remove('there')"))
+        assert breach_of(shell, "import gc\nn = gc.collect()") == "`there` was removed"
+    finally:
+        gc.enable()
+
+
+def test_what_a_finalizer_does_beside_files_is_listed_when_the_code_has_ended(run, shell):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        act = f"with __import__('socket').socket() as it: it.connect(('127.0.0.1', {port}))"
+        code = f"import gc\n{MAKE_GARBAGE.format(act=act)}\nn = gc.collect()"
+        found = breach_of(shell, code)
+    assert found == f"a finalizer did this: connect to 127.0.0.1:{port}"
 
 
 @pytest.mark.parametrize(("code", "breach"), MADE_UNASKED.values(), ids=MADE_UNASKED)
