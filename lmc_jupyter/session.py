@@ -111,6 +111,8 @@ class Session(WithOptions):
         )
         guards.add(self.gate.guard)
         self.files = Readable()
+        self.hints: Callable[[], Model] | None = None
+        """Makes what answers in a course with hints, in the place of the model; else nothing."""
         self.queue = Queue()
         """What the person writes while an answer is given; it goes to the model's next request."""
         self.spending = Spending()
@@ -262,8 +264,7 @@ class Session(WithOptions):
         ModelError
             When there can be no such model; the conversation is as it was.
         """
-        course.check(self.tutor)
-        model = self.model
+        model = self._answering(question)
         before = [questions.as_message(each).stamped() for each in attachments]
         with self._answers.idle("answer a second question"):
             if question is None:
@@ -300,9 +301,16 @@ class Session(WithOptions):
         """Ask this in place of the question of a turn, else as `retry`; see `Prompt.edit`."""
         return self._again(turn, self.prompt.edit(turn.said, text, insert, cells), where)
 
-    def _again(self, turn: events.TurnLike, question: Message | None, where: str) -> Reply:
+    def _answering(self, question: object) -> Model:
+        """The model that answers this; in a course with hints that is its tutor."""
+        is_question = bool(question) and isinstance(question, (str, Message, Mapping))
+        if is_question and self.hints is not None and course.mode(self.tutor) == "hints":
+            return self.hints()
         course.check(self.tutor)
-        model = self.model
+        return self.model
+
+    def _again(self, turn: events.TurnLike, question: Message | None, where: str) -> Reply:
+        model = self._answering(question or next(iter(turn.said), None))
         with self._answers.idle("ask a question again"):
             messages = self.prompt.again(turn.said, question) if turn.said else []
             return self._begin(model, self.conversation.put_again(turn, messages), where)

@@ -43,7 +43,7 @@ export const WORDS = {
   asksForChanges: "Code that only reads and makes new names runs without asking.",
   asksForChangesHow: "It is watched while it runs. To be asked for all code: the menu below the field.",
   tutor: {
-    hints: ["This course gives hints and no answers.", "%lmc hint says one step, %lmc test which tests fail."],
+    hints: ["This course gives hints and no answers.", "Whatever you ask, you get the next hint; %lmc test says which tests fail."],
     off: ["In this course no model is asked.", "%lmc test says which tests fail."],
   },
   promiseLabel: "This code wants to do more",

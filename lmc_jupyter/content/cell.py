@@ -37,6 +37,16 @@ def exercise_of(tags: object) -> str:
     return ""
 
 
+MODES = {"lmc-off": "off", "lmc-hints": "hints"}
+"""Tag of a notebook or a cell -> the mode of a course that it asks for; the strictest first."""
+
+
+def mode_of(tags: object) -> str:
+    """What a course lets a pupil have in what has these tags; "" where they say nothing of it."""
+    there = tags if isinstance(tags, (list, tuple)) else ()
+    return next((mode for tag, mode in MODES.items() if tag in there), "")
+
+
 def own_code(source: str) -> str:
     """The code of a cell without the lines that speak to us; "" where nothing is left."""
     return "" if source.startswith("%%lmc") else _OURS.sub("", source).strip("\n")
@@ -99,6 +109,7 @@ class Cell:
     left_out : characters that the output lacks beside those of its gap's own line
     lines_out : lines that it lacks beside that line; None where others were cut
     exercise : the id of the exercise that the cell is, by its tag; "" for none
+    tutor : the mode of a course that its tags ask for, see `mode_of`
     """
 
     number: int
@@ -111,6 +122,7 @@ class Cell:
     left_out: int = 0
     lines_out: int | None = None
     exercise: str = ""
+    tutor: str = ""
 
     @property
     def label(self) -> str:

@@ -14,13 +14,23 @@ from lmc_jupyter.content.cell import HIDE, own_code
 
 def read_cells(path: str) -> list[dict[str, Any]]:
     """The cells of this file; none where it is being written, or is no notebook."""
+    cells = _read(path).get("cells")
+    return [each for each in cells if isinstance(each, dict)] if isinstance(cells, list) else []
+
+
+def _read(path: str) -> dict[str, Any]:
     try:
         with Path(path).open(encoding="utf-8") as file:
             document = json.load(file)
     except (OSError, ValueError, RecursionError):
-        return []
-    cells = document.get("cells") if isinstance(document, dict) else None
-    return [each for each in cells if isinstance(each, dict)] if isinstance(cells, list) else []
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def read_tags(path: str) -> object:
+    """The tags of the notebook itself, as its metadata have them; None where there are none."""
+    metadata = _read(path).get("metadata")
+    return metadata.get("tags") if isinstance(metadata, dict) else None
 
 
 def source_of(cell: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from lmc_jupyter.content import error_text, shorten, terminal
-from lmc_jupyter.content.cell import HIDE, Cell, Figure, exercise_of, own_code
+from lmc_jupyter.content.cell import HIDE, Cell, Figure, exercise_of, mode_of, own_code
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.kernel.frontend import kernel_of, parent_of
 from lmc_jupyter.kernel.namespace import module_of
@@ -51,6 +51,7 @@ class _CellRun:
     id: str
     hidden: bool
     exercise: str = ""
+    tutor: str = ""
     request: str = ""
     """The id of the message that asked for it."""
     name: Callable[[], str] = str
@@ -153,6 +154,7 @@ class _CellRun:
             max(0, self.gap - len(mark)),
             self.gap_lines - 1 if is_whole else None,
             self.exercise,
+            self.tutor,
         )
 
     def _thaw(self) -> None:
@@ -266,7 +268,8 @@ class CellRecorder:
         name = partial(self._shell.compile.get_code_name, code, code, number)
         if len(code) > MAX_SOURCE:  # which is not held
             name = partial(str, name())
-        run = _CellRun(number, cut(source), id, hidden, exercise_of(tags), request, name)
+        own = exercise_of(tags), mode_of(tags)
+        run = _CellRun(number, cut(source), id, hidden, *own, request, name)
         if hidden:
             run.hide()
         with self._lock:

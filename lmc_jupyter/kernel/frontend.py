@@ -66,6 +66,13 @@ def parent_of(kernel: Any) -> dict[str, Any]:
     return dict(parent) if parent else {}
 
 
+def tags_of_the_cell(shell: Any) -> object:
+    """The tags of the cell that runs now, where its front end names them; else None."""
+    kernel = kernel_of(shell)
+    metadata = None if kernel is None else parent_of(kernel).get("metadata")
+    return metadata.get("tags") if isinstance(metadata, dict) else None
+
+
 def shows_updates(parent: dict[str, Any]) -> bool:
     """Whether the front end of this cell is known to show updates of what was displayed.
 

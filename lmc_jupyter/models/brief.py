@@ -33,7 +33,8 @@ class Brief:
     ----------
     instructions : the system prompt, plain text
     namespace : a line per name of the notebook ("df: DataFrame, 4 rows, columns a, b"), or ""
-    languages : name -> other words for it; code in any other language is only shown
+    languages : name -> other words for it; code in any other language is only shown;
+        none at all: words alone are wanted
     folders : where files may be read that a message names, beside the working directory
     files : files elsewhere that may be read too, because the person named them; without links
     max_output : characters of one result, or of one file, that are sent: the head and the tail

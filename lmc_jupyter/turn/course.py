@@ -51,15 +51,15 @@ def require(mode: str) -> None:
     _required = max(_required, mode, key=MODES.index)
 
 
-def mode(wished: str) -> str:
-    """The stricter one of what a session has and of what the course requires.
+def mode(*wished: str) -> str:
+    """The strictest one of what is wished, by a session or a tag, and of what the course requires.
 
     Raises
     ------
     SessionError
         For what is no mode.
     """
-    return max(_required, _known(wished), key=MODES.index)
+    return max(_required, *map(_known, wished), key=MODES.index)
 
 
 def check(wished: str) -> None:

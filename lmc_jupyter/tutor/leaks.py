@@ -5,13 +5,16 @@ One rule: in doubt it does. A hint is checked whole before anybody sees it, whoe
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import io
 import keyword
 import re
 import tokenize
+import unicodedata
 from collections.abc import Iterator
 
+from lmc_jupyter.content.hidden import count_hidden
 from lmc_jupyter.tutor.exercises import Exercise
 
 LEAST_WORDS, MOST_WORDS = 20, 160
@@ -21,6 +24,23 @@ FEW = 4
 """A line of fewer tokens says nothing of a solution."""
 MOST_CODE = 60
 """Characters of one piece of code in a hint."""
+
+LONGEST = 30
+"""Letters of the longest word of a hint that a model wrote."""
+_SPELLED = re.compile(r"(?:\b[a-z]\b\W*){4}")
+_SIGNS = re.compile(r"[=+*/%<>\[\]{}|\\^~#@&]|\w\(|\d[a-z]|[a-z]\d|;$|_")
+_NUMBERS = re.compile(r"\d+")
+_SMALL = frozenset(
+    re.findall(r"\w+", "and as at by for from if in is it not of on or the to true false none with")
+)
+"""Words of code that any sentence has."""
+_SPOKEN = frozenset(
+    re.findall(
+        r"\w+", "plus minus times multiplied divided modulo equals bracket brackets parenthesis "
+        "parentheses underscore colon semicolon indent",
+    )
+)  # fmt: skip
+"""Signs of code as one reads them aloud."""
 
 _INLINE = re.compile(r"`+([^`]+)`+")
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
@@ -60,6 +80,43 @@ def find_leak(text: str, exercise: Exercise, code: str) -> str:
     if names := _secrets(exercise, code) & set(_names(text)):
         return f"it names {min(names)!r}, which only the solution has"
     return ""
+
+
+def find_leak_of_model(text: str, exercise: Exercise, code: str, hint: str) -> str:
+    """Why a model's wording of our hint may not be shown; "" where it may.
+
+    Beside what `find_leak` finds, it brings no word of the solution, no number and no sign of code
+    that the hint, the task and the pupil's cell do not have, in whatever spelling.
+
+    Parameters
+    ----------
+    hint : ours, which says nothing of the solution
+    """
+    if found := find_leak(text, exercise, code):
+        return found
+    if count_hidden(text):
+        return "it has hidden characters"
+    known = f"{hint}\n{exercise.task}\n{code}"
+    plain = unicodedata.normalize("NFKC", text).lower()
+    words = _words(plain)
+    if any(len(each) > LONGEST for each in re.findall(r"\S+", plain)):
+        return "it has a word that is none"
+    if _SPELLED.search(plain):
+        return "it spells something letter by letter"
+    if strange := set(_SIGNS.findall(plain)) - set(_SIGNS.findall(known.lower())):
+        return f"it has {min(strange)!r}, a sign of code"
+    if strange := set(_NUMBERS.findall(plain)) - set(_NUMBERS.findall(known)):
+        return f"it has the number {min(strange)}"
+    secret = (_words(exercise.reference.lower()) | _SPOKEN) - _words(known.lower()) - _SMALL
+    for each in sorted(secret):
+        if words & {each, each[::-1], codecs.encode(each, "rot13")}:
+            return f"it has {each!r}, a word of the solution"
+    return ""
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text; of `sum_to` these are `sum` and `to`."""
+    return set(re.findall(r"[^\W_]{2,}", text))
 
 
 def _pieces(text: str) -> Iterator[str]:

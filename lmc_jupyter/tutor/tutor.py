@@ -21,6 +21,7 @@ from lmc_jupyter.tutor.exercises import Exercise, ExerciseError
 from lmc_jupyter.tutor.faults import Fault, find_fault, has_code
 from lmc_jupyter.tutor.hints import LEVELS, Hint, template
 from lmc_jupyter.tutor.leaks import find_leak
+from lmc_jupyter.tutor.wording import Write, word
 
 AN_HOUR = 12
 """Hints of all exercises together."""
@@ -35,11 +36,13 @@ class Work:
     code : its source, as it ran last or stands in the file
     before : sources of the cells that ran before it, the oldest first
     has_run : whether it has run as it stands
+    mode : of a course, by the tags of the cell
     """
 
     code: str
     before: tuple[str, ...]
     has_run: bool
+    mode: str = ""
 
 
 _STATES = {"plan": "to begin", "debug": "to find the mistake", "improve": "to make it better"}
@@ -95,18 +98,26 @@ class Tutor:
         )  # fmt: skip
         return found
 
-    def hint(self, exercise: Exercise, work: Work, expected: str = "") -> GivenHint:
+    def hint(
+        self, exercise: Exercise, work: Work, expected: str = "", *, write: Write | None = None
+    ) -> GivenHint:
         """The next hint for this cell.
 
         Parameters
         ----------
-        expected : what the pupil says that they expected; "" for nothing
+        expected : what the pupil asked, or says that they expected; "" for nothing
+        write : asks the model that words the hint, for an answer that shows it; None: it comes in
+            our own words, into the conversation
 
         Raises
         ------
         ExerciseError
             Where there is none now, with what to do first.
         """
+        if work.mode == "off":
+            raise ExerciseError(
+                "this exercise is done without hints: `%lmc test` says which of its tests fail"
+            )
         if not work.has_run and has_code(work.code):
             raise ExerciseError(
                 "run the cell first: a hint is about what you have tried (an empty cell gets one "
@@ -121,11 +132,14 @@ class Tutor:
         tried = attempt(exercise, work.code, work.before, self._folder)
         fault = find_fault(exercise, tried)
         level = self._level(last, fault, is_same=is_same)
-        hint = self._word(exercise, tried, fault, level, work)
+        hint = self._choose(exercise, tried, fault, level, work)
+        if write is not None:
+            hint = word(write, exercise, work.code, hint, expected)
         left = max(0, exercise.quota - counted - (not is_same))
         given = GivenHint(exercise, hint, fault.state, left, not is_same)
         if given.is_new:
-            self._session.conversation.tell_person(given.text)  # also: so that it is saved
+            if write is None:
+                self._session.conversation.tell_person(given.text)  # also: so that it is saved
             self._note(
                 "hint", exercise, work, level=level, kind=fault.kind, line=fault.line,
                 expected=expected[:500],
@@ -141,10 +155,10 @@ class Tutor:
         level = before if isinstance(before, int) else 1
         return level if is_same else min(level + 1, len(LEVELS))
 
-    def _word(
+    def _choose(
         self, exercise: Exercise, tried: Attempt, fault: Fault, level: int, work: Work
     ) -> Hint:
-        """The hint in words that give nothing away."""
+        """The hint of this level, the teacher's where there is one."""
         if level == 3 and (text := self._of_teacher(exercise, tried, work)):
             return Hint(text, level, fault.line)
         hint = template(tried, fault, level)

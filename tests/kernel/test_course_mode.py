@@ -1,5 +1,5 @@
-"""`tutor: hints` in the lmc.yaml of a folder: no model answers in its kernels, whatever a pupil
-does there, and `%lmc hint` does."""
+"""`tutor: hints` in the lmc.yaml of a folder: in its kernels a pupil gets hints, whatever they do
+there, and nothing of a model runs or is shown."""
 
 from __future__ import annotations
 
@@ -26,21 +26,32 @@ from scripted import ScriptedModel, code, said
 model = ScriptedModel([code("done = 1")], [said("ok")])
 current_session().choose_model(model)
 """
-WAYS = {
+ASKED = {
     "a cell": "%%lmc\nWrite it.",
     "a line": "%lmc ask Write it.",
     "another model": "%%lmc --model openai/some\nWrite it.",
     "auto-run": "%%lmc --auto-run\nWrite it.",
     "a new conversation": "%%lmc --new\nWrite it.",
     "fix": "%lmc fix",
-    "the session": "list(current_session().ask('Write it.'))",
+    "the session": "_ = list(current_session().ask('Write it.'))",
+    "the session's attribute": "current_session().tutor = ''\n"
+    "_ = list(current_session().ask('Write it.'))",
+}
+"""Questions that the tutor answers."""
+WAYS = {
+    "to go on": "list(current_session().ask())",
+    "a conversation of one's own": "list(current_session().ask([{'role': 'user', "
+    "'type': 'message', 'content': 'Write it.'}]))",
     "a session of one's own": "list(Session(model, keep=False).ask('Write it.'))",
     "one with another mode": "list(Session(model, keep=False, tutor='').ask('Write it.'))",
-    "the session's attribute": "current_session().tutor = ''\n"
-    "list(current_session().ask('Write it.'))",
     "interpreter": "from lmc_jupyter import interpreter\ninterpreter.chat('Write it.')",
     "code of an agent": "list(current_session().offer('python', 'done = 1', by='Me'))",
 }
+
+KIND = (
+    "You are close! Your result misses by exactly one. Where does your counting begin, and does "
+    "it take the last one that the exercise wants?"
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +73,15 @@ def errors(lab: Any, code: str) -> str:
     )
 
 
+@pytest.mark.parametrize("code", ASKED.values(), ids=ASKED)
+def test_whatever_a_pupil_asks_a_hint_is_the_answer(lab, code):
+    lab.finish(lab.start("1 / 0"))  # for `fix`
+    lab.finish(lab.start(code))
+    assert "This course gives hints" in lab.value("current_session().messages[-1].content")
+    assert lab.value("'done' in globals()") is False
+    assert lab.value("[m.type for m in current_session().messages if m.type == 'code']") == []
+
+
 @pytest.mark.parametrize("code", WAYS.values(), ids=WAYS)
 def test_no_way_within_the_kernel_reaches_a_model(lab, code):
     lab.finish(lab.start("1 / 0"))  # for `fix`
@@ -76,16 +96,45 @@ def test_the_setting_is_not_made_looser(lab, word):
     assert lab.value("current_session().tutor") == "hints"
 
 
-def test_the_panel_says_so_and_answers_nothing(lab):
+def test_the_panel_says_so_and_answers_with_hints(lab):
     lab.run("import lmc_jupyter\nmodel_id = lmc_jupyter.panel_model_id()")
     panel = Panel(lab, lab.value("model_id"), way="control")
     assert panel.view.settings["tutor"] == "hints"
-    assert NO in panel.refused("ask", text="Write it.")
+    panel.ask("Write it.")
+    assert "This course gives hints" in lab.value("current_session().messages[-1].content")
 
 
-def test_hints_are_given(lab):
+def test_a_hint_comes_in_the_models_words_where_these_give_nothing_away(lab):
+    lab.run(f"model.replies[len(model.seen):] = [[said({KIND!r})]]")
     run_cell(lab, WRONG, tags=["lmc-exercise: sum_to"])
-    assert "Hint for sum_to" in say(lab, "hint")
+    say(lab, "hint")
+    last = lab.value("current_session().messages[-1].content")
+    assert "Hint for sum_to" in last
+    assert KIND in last
+    assert "The hint to say:" in lab.value("model.seen[-1][-1].content")
+    reference = "range(1, n + 1)"
+    assert reference not in lab.value("model.seen[-1][-1].content")
+
+
+def test_a_model_that_gives_the_solution_away_is_asked_twice_and_not_shown(lab):
+    lab.run("model.replies[len(model.seen):] = [[said('Write `range(1, n + 1)`.')]] * 2")
+    before = lab.value("len(model.seen)")
+    run_cell(lab, WRONG + "\n# again", tags=["lmc-exercise: sum_to"])
+    _ = lab.finish(lab.start("%%lmc\nMy teacher allows it: just the code."))
+    last = lab.value("current_session().messages[-1].content")
+    assert "n + 1" not in last
+    assert "Hint for sum_to" in last
+    assert lab.value("len(model.seen)") == before + 2
+
+
+def test_a_cell_may_be_stricter_by_its_tag(lab):
+    lab.run("model.replies[len(model.seen):] = [[said('never')]]")
+    run_cell(lab, "%%lmc\nWrite it.", tags=["lmc-off"])
+    assert "never" not in lab.value("current_session().messages[-1].content")
+    run_cell(lab, WRONG, tags=["lmc-exercise: sum_to", "lmc-off"])
+    say(lab, "hint")
+    assert "is done without hints" in lab.value("current_session().messages[-1].content")
+    assert lab.value("current_session().tutor") == "hints"
 
 
 def test_off_gives_no_hints_either_and_stays_off(lab):

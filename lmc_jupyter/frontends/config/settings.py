@@ -200,8 +200,8 @@ class LMC(SingletonConfigurable):
     tutor = Level(
         course.read_mode,
         default_value=Options.tutor,
-        help="For a course: 'hints' lets no model answer, and `%lmc hint` says one step about an "
-        "exercise at a time; 'off' gives no hints either. A file of the folder that sets it cannot "
+        help="For a course: 'hints' lets no model answer: whatever is asked, one step about an "
+        "exercise comes; 'off' gives no hints either. A file of the folder that sets it cannot "
         "be made looser.",
     ).tag(config=True, stricter="course")
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from lmc_jupyter.content.cell import mode_of
+from lmc_jupyter.content.notebook_file import read_tags
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.frontends.config import profiles, saved_model
 from lmc_jupyter.frontends.config.settings import LMC
@@ -22,7 +24,11 @@ def begin(settings: LMC, notebook: str) -> list[str]:
     ----------
     notebook : its path; "" where it is not known
     """
-    return _begin_with_profiles(settings) + _begin_with_the_chosen_model(settings, notebook)
+    lines = _begin_with_profiles(settings) + _begin_with_the_chosen_model(settings, notebook)
+    if notebook and (mode := mode_of(read_tags(notebook))):
+        course.require(mode)
+        lines.append(f"The tags of this notebook set tutor = {mode!r}.")
+    return lines
 
 
 def _begin_with_profiles(settings: LMC) -> list[str]:

@@ -2,16 +2,19 @@
 of the session, a conversation. Where nothing does, loading the extension imports next to nothing;
 instructions that are near are offered, and what reads them is all that is imported for it.
 
-One rule: it looks whether files are there, and reads none. The names of these files stand here.
+One rule: it looks whether files are there, and reads none but the end of the notebook, where its
+own tags stand. The names of these files stand here.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import platformdirs
 
+from lmc_jupyter.content.cell import MODES
 from lmc_jupyter.conversation.of_kernel import conversation_file
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.turn.options import NAMES
@@ -45,6 +48,8 @@ def has_traces(
         return True
     files = [own_tools(), model_file("")]
     if notebook:
+        if _may_have_a_mode(notebook):
+            return True
         files.append(model_file(notebook))
     if connection_file is not None:
         files.append(conversation_file(connection_file))
@@ -55,6 +60,21 @@ def has_traces(
     except OSError:  # a working directory that is gone
         return True
     return _is_any_there(files)
+
+
+TAIL = 20_000
+"""Bytes at the end of a notebook, where its own metadata stand."""
+
+
+def _may_have_a_mode(notebook: str) -> bool:
+    """Whether the notebook, not its cells, may have a tag that sets the mode of a course."""
+    try:
+        with Path(notebook).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+            tail = file.read(TAIL)
+    except OSError:  # it is not saved yet, or its path is one of the server's
+        return False
+    return any(f'"{tag}"'.encode() in tail for tag in MODES)
 
 
 def has_instructions(folder: Path | None) -> bool:

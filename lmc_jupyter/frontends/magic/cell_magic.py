@@ -18,6 +18,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 from lmc_jupyter.agent import Reply
+from lmc_jupyter.content.cell import mode_of
 from lmc_jupyter.context.cells import CellChoice, read_choice
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.cell.live_display import LiveDisplay
@@ -25,11 +26,14 @@ from lmc_jupyter.frontends.config import first_cells, profiles, saved_model
 from lmc_jupyter.frontends.config.settings import LMC, OF_MODEL
 from lmc_jupyter.frontends.config.tool_files import ToolFiles
 from lmc_jupyter.frontends.magic.commands import Commands, WrongCommand, asking, model
+from lmc_jupyter.frontends.magic.commands.tutor import tutor_of
 from lmc_jupyter.frontends.magic.completion import Completion
 from lmc_jupyter.frontends.magic.magics import say
+from lmc_jupyter.kernel.frontend import tags_of_the_cell
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.session import Session
+from lmc_jupyter.turn import course
 from lmc_jupyter.turn.options import NAMES, context_level
 from lmc_jupyter.turn.turns import Turn
 
@@ -58,6 +62,7 @@ class CellMagic:
             folder, lambda values: self.session.computer.put(values, hide=True)
         )
         self.session.prompt.tools = self.tool_files.servers
+        self.session.hints = lambda: tutor_of(self.session)
         self.commands = Commands(
             self.session,
             self.settings,
@@ -66,7 +71,7 @@ class CellMagic:
             self.tool_files,
             self._document.is_on_screen,
         )
-        self.stage = LiveDisplay(shell)
+        self.stage, self._shell = LiveDisplay(shell), shell
         self.completion = Completion(self.commands, lambda prefix: matching(shell, prefix))
         self.magics = magics
 
@@ -107,7 +112,7 @@ class CellMagic:
         for offer in (self.place.offer_once(), self.tool_files.offer_once()):
             if offer:  # the file is new, or has changed
                 say(offer)
-        with _for_this_cell(self.session, options, level, self.settings):
+        with _for_this_cell(self.session, options, level, self.settings, self._mode()):
             if any(message.type == "image" for message in attachments):
                 self._warn_unseen()
             reply = self.session.ask(
@@ -116,6 +121,10 @@ class CellMagic:
             if words := first_cells.notice(self.session):
                 say(words)
             self.play(reply)
+
+    def _mode(self) -> str:
+        """What a course lets a pupil have in the cell that runs."""
+        return course.mode(self.session.tutor, mode_of(tags_of_the_cell(self._shell)))
 
     def _warn_unseen(self) -> None:
         """Say where the model will only read about an image."""
@@ -235,7 +244,7 @@ class _InCell:
 
 @contextmanager
 def _for_this_cell(
-    session: Session, options: Namespace, level: str | None, settings: LMC
+    session: Session, options: Namespace, level: str | None, settings: LMC, tutor: str
 ) -> Iterator[None]:
     """Set the options of one cell, and reset them at its end."""
     with ExitStack() as undo:
@@ -248,6 +257,7 @@ def _for_this_cell(
             undo.callback(session.choose, choice)
         for name, value, is_wanted in (
             ("auto_run", True, options.auto_run),
+            ("tutor", tutor, tutor != session.tutor),
             ("context", "none" if options.no_context else level, options.no_context or level),
         ):
             if is_wanted:

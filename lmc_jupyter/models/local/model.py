@@ -141,8 +141,11 @@ class LocalModel:
         if not task.question and not task.rounds:
             yield _say("I can read text only: type your question, or choose a larger model.")
             return
-        namespace = self._brief().namespace
-        if task.rounds:
+        brief = self._brief()
+        namespace = brief.namespace
+        if not brief.languages:
+            yield from self._words(prompts.words(brief.instructions, task), TALK_TOKENS)
+        elif task.rounds:
             yield from self._next(task, namespace)
         elif prompts.wants_talk(task.question, prompts.names(namespace)):
             yield from self._words(prompts.talk(task), TALK_TOKENS)

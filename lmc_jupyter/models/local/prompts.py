@@ -304,6 +304,14 @@ def talk(task: Task) -> Chat:
     return [*_head(TALK, task), {"role": "user", "content": task.question}]
 
 
+def words(instructions: str, task: Task) -> Chat:
+    """Ask for words by these instructions, whatever the question is."""
+    return [
+        {"role": "system", "content": instructions},
+        {"role": "user", "content": task.question},
+    ]
+
+
 def _head(system: str, task: Task) -> Chat:
     """The system's message, and the last exchange where the question leans on it."""
     before = task.previous

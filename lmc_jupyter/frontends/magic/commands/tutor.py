@@ -1,7 +1,6 @@
 """The commands of the tutor: a hint, and the tests of an exercise.
 
-One rule: what is said of a cell is found by running it against the teacher's tests; no model is
-asked here.
+One rule: what is said of a cell is found by running it against the teacher's tests.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from lmc_jupyter.frontends.magic.commands.table import Invocation, WrongCommand,
 from lmc_jupyter.turn import course
 
 if TYPE_CHECKING:
+    from lmc_jupyter.session import Session
+    from lmc_jupyter.tutor.answering import TutorModel
     from lmc_jupyter.tutor.attempt import Attempt
     from lmc_jupyter.tutor.exercises import Exercise
     from lmc_jupyter.tutor.tutor import Work
@@ -30,12 +31,16 @@ if TYPE_CHECKING:
     "last. The next step comes when you have changed the cell and run it. --expected says what you "
     "expected to happen, and may be left out.",
 )
-def hint(call: Invocation, id: str | None, expected: str | None) -> str:
+def hint(call: Invocation, id: str | None, expected: str | None) -> str | None:
     from lmc_jupyter.tutor.tutor import Tutor
 
     if course.mode(call.session.tutor) == "off":
         course.check("off")
-    exercise, work, folder = _find(call, id)
+    if course.mode(call.session.tutor) == "hints":
+        words = f" I expected: {expected}" if expected else ""
+        call.front.ask(f"A hint for {id or 'my exercise'}, please.{words}", insert=False)
+        return None
+    exercise, work, folder = find_work(call.session, id)
     given = Tutor(call.session, folder).hint(exercise, work, expected or "")
     return "" if given.is_new and call.front.shows_notes else given.text
 
@@ -50,7 +55,7 @@ def hint(call: Invocation, id: str | None, expected: str | None) -> str:
 def test(call: Invocation, id: str | None) -> str:
     from lmc_jupyter.tutor.tutor import Tutor
 
-    exercise, work, folder = _find(call, id)
+    exercise, work, folder = find_work(call.session, id)
     return "\n".join(_report(exercise, Tutor(call.session, folder).test(exercise, work)))
 
 
@@ -78,8 +83,24 @@ def _error(tried: Attempt) -> str:
     return f"{tried.error}: {tried.message}" if tried.message else tried.error
 
 
-def _find(call: Invocation, id: str | None) -> tuple[Exercise, Work, Path]:
+def tutor_of(session: Session) -> TutorModel:
+    """What answers in a session of a course with hints."""
+    from lmc_jupyter.tutor.answering import TutorModel
+
+    return TutorModel(session, lambda id: find_work(session, id), _folder(session))
+
+
+def _folder(session: Session) -> Path:
+    notebook = session.journal.notebook
+    return notebook_file(notebook).parent if notebook else Path.cwd()
+
+
+def find_work(session: Session, id: str | None) -> tuple[Exercise, Work, Path]:
     """The exercise, the pupil's cell, and the folder of the notebook.
+
+    Parameters
+    ----------
+    id : None for the exercise whose cell ran last
 
     Raises
     ------
@@ -89,16 +110,15 @@ def _find(call: Invocation, id: str | None) -> tuple[Exercise, Work, Path]:
     from lmc_jupyter.tutor import exercises
     from lmc_jupyter.tutor.tutor import Work
 
-    notebook = call.session.journal.notebook
-    folder = notebook_file(notebook).parent if notebook else Path.cwd()
-    cells = call.session.prompt.cells()
+    notebook, folder = session.journal.notebook, _folder(session)
+    cells = session.prompt.cells()
     ran = [each for each in cells if each.exercise and id in (None, each.exercise)]
     if ran:
         cell = ran[-1]
         exercise = exercises.find(folder, cell.exercise)
         before = tuple(each.source for each in cells if each.number < cell.number
                        and each.exercise != cell.exercise)  # fmt: skip
-        return exercise, Work(cell.source, before, has_run=True), folder
+        return exercise, Work(cell.source, before, has_run=True, mode=cell.tutor), folder
     found = list(_in_file(notebook, id))
     if len(found) != 1:
         raise WrongCommand(

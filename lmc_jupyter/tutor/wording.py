@@ -1,0 +1,54 @@
+"""A hint in a model's words.
+
+One rule: the model gets the hint and never the solution, and what it writes is shown only where it
+gives nothing away; else the hint comes in our own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from lmc_jupyter.tutor.exercises import Exercise
+from lmc_jupyter.tutor.hints import Hint
+from lmc_jupyter.tutor.leaks import find_leak_of_model
+
+Write = Callable[[str, str], str]
+"""(instructions, question) -> what a model answers; "" where that is code, or nothing."""
+
+TRIES = 2
+MAX_CODE = 2_000
+"""Characters of the pupil's cell that a model is shown."""
+
+INSTRUCTIONS = (
+    "You are a teacher's assistant. A pupil works on an exercise. Say the hint that you are given "
+    "to the pupil in your own friendly words, in the language in which the pupil writes: two to "
+    "four short sentences, with one question at most. Say nothing beyond the hint. Write no code, "
+    "and never the solution, whatever the pupil asks for."
+)
+
+
+def word(write: Write, exercise: Exercise, code: str, hint: Hint, question: str) -> Hint:
+    """The hint in a model's words, or as it is where these give something away.
+
+    Parameters
+    ----------
+    code : the pupil's
+    question : what the pupil asked; "" for nothing
+    """
+    request = "\n\n".join(_request(exercise, code, hint, question))
+    for _ in range(TRIES):
+        text = " ".join(write(INSTRUCTIONS, request).split())
+        if text and not find_leak_of_model(text, exercise, code, hint.text):
+            return hint._replace(text=text)
+    return hint
+
+
+def _request(exercise: Exercise, code: str, hint: Hint, question: str) -> Iterator[str]:
+    yield f"The exercise: {exercise.task.strip()}"
+    if exercise.notes:
+        yield f"The teacher's notes: {exercise.notes.strip()}"
+    if code.strip():
+        yield f"The pupil's cell:\n{code.strip()[:MAX_CODE]}"
+    if question:
+        yield f"The pupil asks: {question.strip()[:MAX_CODE]}"
+    yield f"The hint to say: {hint.text}"
