@@ -31,6 +31,21 @@ def said(text: str) -> Message:
 FIGURE = Message("computer", "image", "base64.png", "aGVsbG8=")
 
 
+FUNCTION = "Complete this function:\n\ndef mean(values: list) -> float:\n    '''The mean.'''"
+OTHERS = ("What is the mean of df.a?", "Write def and class in capitals", "x: def", "import: why?")
+
+
+def test_code_in_a_question_is_answered_by_the_models_own_first_message():
+    """Measured: ours makes it solve fewer of HumanEval's problems."""
+    turn = task.read([user(FUNCTION)])
+    failed = task.read([user(FUNCTION), code("mean = 1"), output("Error: no")])
+    for request in (*prompts.requests(turn), prompts.repair(failed), prompts.change(failed, "No")):
+        assert [each["role"] for each in request.before][:1] == ["user"]
+    for question in OTHERS:
+        [request] = prompts.requests(task.read([user(question)]))
+        assert request.before[0] == {"role": "system", "content": prompts.CODE}
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -156,10 +156,11 @@ class LocalModel:
         """How many tokens the next request would take; see `Countable`. It counts itself."""
         task = read(messages)
         request = prompts.requests(task, brief.namespace)[0].before
-        sizes = [estimate(each["content"]) for each in request]
+        of_ours = [estimate(each["content"]) for each in request if each["role"] == "system"]
+        whole = sum(estimate(each["content"]) for each in request)
         window = Window(process.CONTEXT, "known", CODE_TOKENS)
         how = "by a cautious estimate"
-        return Tokens(window, sizes[0], 0, 0, sum(sizes[1:]), how, _left_out(messages))
+        return Tokens(window, sum(of_ours), 0, 0, whole - sum(of_ours), how, _left_out(messages))
 
     def _next(self, task: Task, namespace: str) -> Pieces:
         """The reply after code: a closing sentence, corrected code, or the reason for neither."""

@@ -20,6 +20,10 @@ OPENING = f"{FENCE}python\n"
 
 CODE = "You are a Python assistant inside a Jupyter notebook. Answer with one ```python code block."
 
+BRINGS_CODE = re.compile(r"^\s*(?:async )?(?:def|class) .*:|^```", re.M)
+"""In a question that has code in it, such as a function to complete. There the model writes better
+code by its own first message than by ours: it solves 27 instead of 23 of HumanEval's first 32."""
+
 ANSWER = (
     "You are a Python assistant inside a Jupyter notebook. The code you wrote has run and its "
     "output is given. Tell the user the answer in one short sentence, using the numbers and names "
@@ -224,7 +228,10 @@ def requests(task: Task, namespace: str = "") -> list[CodeRequest]:
     return [
         CodeRequest(
             part,
-            [*_head(CODE, task), {"role": "user", "content": _with_variables(text, namespace)}],
+            [
+                *_head(_code(task), task),
+                {"role": "user", "content": _with_variables(text, namespace)},
+            ],
         )
         for part, text in zip(tasks, texts, strict=True)
     ]
@@ -245,7 +252,7 @@ def repair(task: Task, namespace: str = "") -> CodeRequest:
             for name in find_mentions(bad, variables)
         )
     head = [
-        {"role": "system", "content": CODE},
+        *_system(_code(task)),
         {"role": "user", "content": _with_variables(task.question, namespace)},
     ]
     return CodeRequest(task.question, head, good, f"{note}# Corrected:\n")
@@ -256,7 +263,7 @@ def change(task: Task, reason: str, namespace: str = "") -> CodeRequest:
     return CodeRequest(
         reason,
         [
-            {"role": "system", "content": CODE},
+            *_system(_code(task)),
             {"role": "user", "content": _with_variables(task.question, namespace)},
             {"role": "assistant", "content": _block(task.rounds[-1].code)},
             {"role": "user", "content": f"{reason}\nWrite the changed code."},
@@ -316,12 +323,21 @@ def _head(system: str, task: Task) -> Chat:
     """The system's message, and the last exchange where the question leans on it."""
     before = task.previous
     if before is None or not before.rounds or not LEANING.search(task.question):
-        return [{"role": "system", "content": system}]
+        return _system(system)
     return [
-        {"role": "system", "content": system},
+        *_system(system),
         {"role": "user", "content": before.question},
         {"role": "assistant", "content": _block(before.rounds[-1].code)},
     ]
+
+
+def _code(task: Task) -> str:
+    """What the model is told where code is wanted; "" for its own first message."""
+    return "" if BRINGS_CODE.search(task.question) else CODE
+
+
+def _system(text: str) -> Chat:
+    return [{"role": "system", "content": text}] if text else []
 
 
 def _block(code: str) -> str:
