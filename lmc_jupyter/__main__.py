@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from lmc_jupyter.frontends.agents.command import main
+from lmc_jupyter.frontends.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

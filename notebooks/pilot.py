@@ -24,7 +24,7 @@ BLOCKS = [
 WAIT_SECONDS = 600
 """How long a block waits for its person."""
 
-COMMAND = "from lmc_jupyter.frontends.agents.command import main; raise SystemExit(main())"
+COMMAND = "from lmc_jupyter.frontends.command import main; raise SystemExit(main())"
 """The command `lmc-jupyter`, also where it is not on the path."""
 
 

@@ -20,7 +20,7 @@ OWN = {
     "lmc_jupyter.errors",
     "lmc_jupyter.frontends",
     "lmc_jupyter.frontends.agents",
-    "lmc_jupyter.frontends.agents.command",
+    "lmc_jupyter.frontends.command",
     "lmc_jupyter.frontends.agents.server",
 }
 LATER = {"IPython", "PIL", "ipykernel", "jupyter_client", "litellm", "psutil", "traitlets", "zmq"}
@@ -73,7 +73,7 @@ def test_what_reaches_kernels_is_not_imported_before_the_first_answer(tmp_path):
 
 
 BUILT = """
-from lmc_jupyter.frontends.agents import command
+from lmc_jupyter.frontends import command
 command.main(["mcp"])  # until the end of its standard input
 import mcp_types._v2025_11_25 as models
 from pydantic import BaseModel

@@ -68,6 +68,7 @@ class TutorModel:
         try:
             exercise, work, folder = self._find(self._named(question))
             tutor = Tutor(self._session, folder)
+            tutor.note_question(exercise, question)
             text = tutor.hint(exercise, work, question, write=self._write).text
         except Stopped:
             raise
@@ -90,18 +91,37 @@ class TutorModel:
             return ""
 
     def _words(self, instructions: str, question: str) -> str:
-        brief = Brief(instructions, languages={})
-        model = give_brief(self._session.model, lambda: brief, self._notify)
+        model = self._session.model
         if isinstance(model, Recordable) and self._record is not None:
             model = model.with_record(self._record)
-        self._writer[:] = [model]
-        text = ""
-        with closing(model.respond([Message("user", "message", content=question)])) as pieces:
-            for piece in pieces:
-                if piece.type != "message":
-                    return ""
-                text += str(piece.content or "")
-        return text
+        return ask(model, instructions, question, self._notify, self._writer)
+
+
+def ask(
+    model: Model,
+    instructions: str,
+    question: str,
+    notify: Notify = ignore,
+    writer: list[Model] | None = None,
+) -> str:
+    """The words that a model answers; "" where it answers with code.
+
+    Parameters
+    ----------
+    notify : takes what it waits for
+    writer : gets the model that answers, for who wants to stop it
+    """
+    brief = Brief(instructions, languages={})
+    model = give_brief(model, lambda: brief, notify)
+    if writer is not None:
+        writer[:] = [model]
+    text = ""
+    with closing(model.respond([Message("user", "message", content=question)])) as pieces:
+        for piece in pieces:
+            if piece.type != "message":
+                return ""
+            text += str(piece.content or "")
+    return text
 
 
 def _first_of(names: Collection[str], text: str) -> str | None:

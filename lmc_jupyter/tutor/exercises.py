@@ -88,16 +88,41 @@ def read(folder: Path) -> dict[str, Exercise]:
     ExerciseError
         Where there is no such file, or it is wrong.
     """
-    data = read_file(folder / FILE, MAX_BYTES, inside=folder)
-    if data is None:
+    values = read_values(folder)
+    if values is None:
         raise ExerciseError(
             f"there is no {FILE} beside this notebook: your teacher has to give it to you"
         )
+    return from_values(values)
+
+
+def read_values(folder: Path) -> dict[str, Any] | None:
+    """What stands below `exercises:` in the file of this folder; None where there is no file.
+
+    Raises
+    ------
+    ExerciseError
+        Where nothing stands there.
+    """
+    data = read_file(folder / FILE, MAX_BYTES, inside=folder)
+    if data is None:
+        return None
     value = strict_yaml.load(data.decode("utf-8"), FILE)
     found = value.get("exercises") if isinstance(value, dict) else None
     if not isinstance(found, dict) or not found:
         raise ExerciseError(f"{FILE} must have `exercises:`, and below it each one by its id")
-    return {str(id): _exercise(str(id), each) for id, each in found.items()}
+    return {str(id): each for id, each in found.items()}
+
+
+def from_values(values: Mapping[str, Any]) -> dict[str, Exercise]:
+    """The exercises of such values, by their ids.
+
+    Raises
+    ------
+    ExerciseError
+        For a value that is wrong, with the exercise.
+    """
+    return {id: _exercise(id, each) for id, each in values.items()}
 
 
 def _exercise(id: str, value: Any) -> Exercise:

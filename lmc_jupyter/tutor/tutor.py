@@ -7,13 +7,17 @@ restarts; nothing else is remembered.
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import platformdirs
+
 from lmc_jupyter.conversation import Action
+from lmc_jupyter.conversation.disk import write_whole
 from lmc_jupyter.conversation.events import Acted
 from lmc_jupyter.session import Session
 from lmc_jupyter.tutor.attempt import Attempt, attempt
@@ -146,6 +150,15 @@ class Tutor:
             )  # fmt: skip
         return given
 
+    def note_question(self, exercise: Exercise, text: str) -> None:
+        """Note what the pupil asked."""
+        note = {"action": "question", "exercise": exercise.id, "text": text[:500]}
+        self._session.history.tell(Acted(note, at=0))
+
+    def actions(self) -> dict[str, tuple[Mapping[str, Any], ...]]:
+        """What the pupil did in this notebook: kind -> its notes, the oldest first."""
+        return {kind: tuple(self._actions(kind)) for kind in ("attempt", "hint", "question")}
+
     @staticmethod
     def _level(last: Mapping[str, Any] | None, fault: Fault, *, is_same: bool) -> int:
         """A step up for the same kind of fault in a cell that has changed; else from the first."""
@@ -217,6 +230,18 @@ def _outcome(tried: Attempt) -> tuple[object, ...]:
     """By what two attempts are the same mistake."""
     left = tried.left.repr if tried.left is not None else ""
     return tried.stage, tried.test, tried.error, tried.message, left
+
+
+def pseudonym() -> str:
+    """The word that stands for this person in reports; made at the first of them."""
+    path = platformdirs.user_data_path("lmc-jupyter") / "pseudonym"
+    try:
+        return path.read_text("utf-8").strip() or "pupil"
+    except FileNotFoundError:
+        name = f"pupil-{secrets.token_hex(3)}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, name.encode())
+        return name
 
 
 def _digest(code: str) -> str:

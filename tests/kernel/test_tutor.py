@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from test_context import run as run_cell
 
+from lmc_jupyter.tutor.course import report
+
 pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
 COURSE = Path(__file__).parents[1] / "tutor" / "course"
@@ -128,3 +130,18 @@ def test_no_way_within_jupyter_gives_hints_back(make_frontend, tmp_path, way):
             lab.run("%load_ext lmc_jupyter")
     exercise(lab, WRONG + "  # again", "sum_to")
     assert "3 of 5 hints left" in say(lab, "hint")
+
+
+def test_a_pupils_page_has_what_they_did_here_and_comes_from_nowhere_else(lab, tmp_path):
+    text = say(lab, f"report {tmp_path / 'mine.html'} --name Ada")
+    assert "as Ada. Read it, and hand it in if you want to: nothing was sent to anybody." in text
+    work = report.read(tmp_path / "mine.html")
+    assert work.pupil == "Ada"
+    assert work.notebook == "book.ipynb"
+    assert "sum_to" in work.exercises
+    assert [each["level"] for each in work.hints if each["exercise"] == "sum_to"][:2] == [1, 2]
+    assert "ten for four" in str(work.hints)
+    again = say(lab, f"report {tmp_path / 'two.html'}")
+    pseudonym = report.read(tmp_path / "two.html").pupil
+    assert pseudonym.startswith("pupil-")
+    assert pseudonym in again

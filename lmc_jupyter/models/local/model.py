@@ -144,7 +144,7 @@ class LocalModel:
         brief = self._brief()
         namespace = brief.namespace
         if not brief.languages:
-            yield from self._words(prompts.words(brief.instructions, task), TALK_TOKENS)
+            yield from self._words(prompts.talk(task, brief.instructions), TALK_TOKENS)
         elif task.rounds:
             yield from self._next(task, namespace)
         elif prompts.wants_talk(task.question, prompts.names(namespace)):

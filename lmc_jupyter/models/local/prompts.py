@@ -306,17 +306,9 @@ def answer(task: Task) -> Chat:
     ]
 
 
-def talk(task: Task) -> Chat:
+def talk(task: Task, instructions: str = TALK) -> Chat:
     """Ask for words."""
-    return [*_head(TALK, task), {"role": "user", "content": task.question}]
-
-
-def words(instructions: str, task: Task) -> Chat:
-    """Ask for words by these instructions, whatever the question is."""
-    return [
-        {"role": "system", "content": instructions},
-        {"role": "user", "content": task.question},
-    ]
+    return [*_head(instructions, task), {"role": "user", "content": task.question}]
 
 
 def _head(system: str, task: Task) -> Chat:

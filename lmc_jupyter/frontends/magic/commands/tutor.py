@@ -6,6 +6,7 @@ One rule: what is said of a cell is found by running it against the teacher's te
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,35 @@ def test(call: Invocation, id: str | None) -> str:
 
     exercise, work, folder = find_work(call.session, id)
     return "\n".join(_report(exercise, Tutor(call.session, folder).test(exercise, work)))
+
+
+@command(
+    "report",
+    "[PATH] [--name NAME]",
+    help="write a page of your own work in this notebook, to hand in",
+    more="The page has your attempts, the hints that you had and what you asked. You are in it by "
+    "a pseudonym; --name puts your name there, if your course wants that. PATH is that of the "
+    "notebook with -report.html, unless you name one; the page that was there is replaced.",
+)
+def report(call: Invocation, path: str | None, name: str | None) -> str:
+    from lmc_jupyter.tutor.course import report as pages
+    from lmc_jupyter.tutor.tutor import Tutor, pseudonym
+
+    folder = _folder(call.session)
+    book = notebook_file(call.session.journal.notebook or "notebook.ipynb")
+    to = folder / (path or f"{book.stem}-report.html")
+    if to.is_dir():
+        raise WrongCommand(f"{str(to)!r} is a folder: name a file in it")
+    done = Tutor(call.session, folder).actions()
+    made = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    work = pages.Submission(
+        name or pseudonym(), book.name, made, done["attempt"], done["hint"], done["question"]
+    )
+    pages.write(to, pages.of_pupil(work))
+    return (
+        f"Your work in this notebook is in {to}, as {work.pupil}. Read it, and hand it in if you "
+        "want to: nothing was sent to anybody."
+    )
 
 
 def _report(exercise: Exercise, tried: Attempt) -> Iterator[str]:
