@@ -1,6 +1,6 @@
 """A teacher's notebook: its exercises, and its cells as a pupil gets them.
 
-One rule: a solution that is assignment is never left in a pupil's cell. The marks of three kinds are
+One rule: a solution that is marked is never left in a pupil's cell. The marks of three kinds are
 read: our tag `lmc-exercise: ID`, those of nbgrader, and those of Otter Assign.
 
 Sources: https://nbgrader.readthedocs.io/en/stable/user_guide/creating_and_grading_assignments.html

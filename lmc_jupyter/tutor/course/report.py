@@ -119,7 +119,7 @@ code { font: 13px ui-monospace, monospace; }
 
 def of_pupil(submission: Submission) -> str:
     """The page of one pupil, which they read before they hand it in."""
-    data = json.dumps(asdict(submission), ensure_ascii=False).replace("</", "<\\/")
+    data = json.dumps(asdict(submission), ensure_ascii=False).replace("<", "\\u003c")
     words = (
         "<p>This is all that your teacher gets if you hand this file in: your attempts, the hints "
         f"that you had, and what you asked. You are there as <b>{escape(submission.pupil)}</b>.</p>"
