@@ -80,11 +80,20 @@ OTTER = [
     text("# END SOLUTION", "raw"),
     text("# BEGIN TESTS", "raw"),
     code("# HIDDEN\nhalf(4)", shown("2.0")),
+    code("half(6) and None"),
+    code(
+        '""" # BEGIN TEST CONFIG\nfailure_message: 8 by 2 is 4\n""" # END TEST CONFIG\nhalf(8)',
+        shown("4.0"),
+    ),
+    code("def test_one(half):\n    assert half(1) == 0.5\n\ntest_other(half)  # IGNORE"),
     text("# END TESTS", "raw"),
     text("# END QUESTION", "raw"),
     text("# BEGIN QUESTION\nname: q3\nmanual: true", "raw"),
     text("# BEGIN SOLUTION", "raw"),
-    code("plot = 1 # SOLUTION\nprint('drawn') # SOLUTION NO PROMPT\nshow(plot) # SOLUTION"),
+    code(
+        "plot = 1 # SOLUTION\n# BEGIN IGNORE\nmine = 1\n# END IGNORE\n"
+        "print('drawn') # SOLUTION NO PROMPT\nshow(plot) # SOLUTION"
+    ),
     text("# END SOLUTION", "raw"),
     text("# END QUESTION", "raw"),
 ]
@@ -102,6 +111,8 @@ exercises:
           Try it with two different numbers by hand. Is the result for both of them what the word
           in the task says, or only for one of them, by chance?
 """
+
+SECRETS = ("2 * n", "3 * n", "sum(values)", "n / 2", "triple(0)", "BEGIN", "plot = 1", "mine")
 
 
 @pytest.fixture
@@ -125,7 +136,16 @@ def test_the_pupils_get_no_solution_and_each_exercise_has_its_tests(teacher, cap
     pupils = teacher / "pupils"
     assert "two.ipynb: 1 exercise\n" in capsys.readouterr().out
     everything = "\n".join("\n".join(sources(each)) for each in pupils.glob("*.ipynb"))
-    for secret in ("2 * n", "3 * n", "sum(values)", "n / 2", "triple(0)", "BEGIN", "plot = 1"):
+    for secret in (
+        "2 * n",
+        "3 * n",
+        "sum(values)",
+        "n / 2",
+        "triple(0)",
+        "BEGIN",
+        "plot = 1",
+        "mine",
+    ):
         assert secret not in everything
     assert sources(pupils / "one.ipynb")[3] == (
         "def double(n):\n    # Write your code here\n    ..."
@@ -145,6 +165,15 @@ def test_the_pupils_get_no_solution_and_each_exercise_has_its_tests(teacher, cap
     assert found["triple"].tests == "assert triple(2) == 6\nassert triple(0) == 0"
     assert found["q1"].tests == "assert repr(mean) == '3.0'\nassert mean > 2"
     assert found["q2"].reference == "def half(n):\n    return n / 2"
+    assert found["q2"].tests.splitlines() == [
+        "assert repr(half(4)) == '2.0'",
+        "assert repr(half(6) and None) == 'None'",
+        "assert repr(half(8)) == '4.0', '8 by 2 is 4'",
+        "def test_one(half):",
+        "    assert half(1) == 0.5",
+        "",
+        "test_one(half)",
+    ]
 
 
 def test_the_cells_have_tags_and_no_output(teacher):
@@ -160,7 +189,7 @@ def test_the_cells_have_tags_and_no_output(teacher):
 def test_every_reference_and_mistake_is_run_and_its_hints_are_shown(teacher, capsys):
     assert main(["course", "check", str(teacher)]) == 0
     out = capsys.readouterr().out
-    for id, count in (("double", 1), ("triple", 2), ("q1", 2), ("q2", 1)):
+    for id, count in (("double", 1), ("triple", 2), ("q1", 2), ("q2", 4)):
         assert f"{id}: the reference passes all {count} tests" in out
     assert "mistake 1: 0 of 1 tests pass, then: twice 4 is 8" in out
     assert "a question: The code runs, and its result is another one" in out
@@ -206,7 +235,7 @@ BAD = {
     "a test without a value": (
         [text("# BEGIN QUESTION\nname: q", "raw"), text("# BEGIN SOLUTION", "raw"),
          code("x = 1 # SOLUTION"), text("# END SOLUTION", "raw"), text("# BEGIN TESTS", "raw"),
-         code("x")], "has no value in its output"),
+         {**code("x"), "execution_count": None}], "has no value in its output"),
 }  # fmt: skip
 
 

@@ -40,7 +40,7 @@ def _check_exercise(course: Course, exercise: Exercise, write: Write | None) -> 
     else:
         yield False, f"{exercise.id}: the reference fails: {_failure(tried)}"
     if not tried.tests:
-        yield False, f"{exercise.id}: its tests have no assert"
+        yield False, f"{exercise.id}: its tests have no assert, and call no function test_…"
     for number, mistake in enumerate(exercise.mistakes, 1):
         tried, name = attempt(exercise, mistake.code, setup, course.folder), f"mistake {number}"
         if tried.has_passed:

@@ -128,9 +128,9 @@ def _dump(found: dict[str, Exercise]) -> str:
 
 
 def _values(exercise: Exercise) -> Iterator[tuple[str, Any]]:
-    yield "task", exercise.task
-    yield "reference", exercise.reference
-    yield "tests", exercise.tests
+    for key in ("task", "reference", "tests"):
+        lines = str(getattr(exercise, key)).splitlines()
+        yield key, "\n".join(map(str.rstrip, lines))  # a block of YAML has no blanks at an end
     if exercise.notes:
         yield "notes", exercise.notes
     if exercise.mistakes:

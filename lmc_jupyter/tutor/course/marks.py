@@ -283,31 +283,46 @@ def _otter_stub(source: str) -> str:
             yield f"{match[1]}{target[0] + ' ...' if target else '...'}"
 
     text = _CONFIG.sub(lambda match: match[2] if match[1] == "PROMPT" else "", source)
-    return "\n".join(made for line in _stub(text).splitlines() for made in ask(line))
+    lines = _without(_stub(text), "IGNORE").splitlines()
+    kept = [each for each in lines if not each.rstrip().endswith("# IGNORE")]
+    return "\n".join(made for line in kept for made in ask(line))
 
 
 def _otter_test(cell: Cell, source: str) -> str:
-    """The asserts of a test cell; an expression and the output that it had become one.
+    """The asserts of a test cell; an expression and the output that it had become one, and
+    functions `test_…` are called with the values of their parameters' names.
 
     Raises
     ------
     ExerciseError
-        For a test that looks at what is printed.
+        For an expression that has not run.
     """
-    code = re.sub(r"^\s*# HIDDEN\s*\n", "", _CONFIG.sub("", source)).strip()
+    config = next((each[2] for each in _CONFIG.finditer(source)), "")
+    code = re.sub(r"^\s*# HIDDEN\s*\n", "", _without(_CONFIG.sub("", source), "IGNORE"))
+    code = "\n".join(each for each in code.splitlines() if not each.rstrip().endswith("# IGNORE"))
     body = ast.parse(code).body
-    if not body or not isinstance(body[-1], ast.Expr):
-        return code
-    shown = [
-        each.get("data", {}).get("text/plain")
-        for each in cell.get("outputs", [])
-        if each.get("output_type") == "execute_result"
+    calls = [
+        f"{each.name}({', '.join(arg.arg for arg in each.args.args)})"
+        for each in body
+        if isinstance(each, ast.FunctionDef) and each.name.startswith("test_")
     ]
-    if len(shown) != 1 or shown[0] is None:
+    if calls or not body or not isinstance(body[-1], ast.Expr):
+        return "\n".join([code, *calls]).strip()
+    value = _shown(cell)
+    if value is None:
         raise ExerciseError(
-            f"the test {code!r:.80} has no value in its output: run it, or write an assert"
+            f"the test {code.strip()!r:.80} has no value in its output: run it, or write an assert"
         )
-    value = shown[0] if isinstance(shown[0], str) else "".join(shown[0])
     before = "\n".join(ast.unparse(each) for each in body[:-1])
-    last = f"assert repr({ast.unparse(body[-1])}) == {value.strip()!r}"
-    return f"{before}\n{last}".strip()
+    last = f"assert repr({ast.unparse(body[-1])}) == {value!r}"
+    message = re.search(r"^failure_message: *(.+)$", config, re.M)
+    return f"{before}\n{last}{f', {message[1]!r}' if message else ''}".strip()
+
+
+def _shown(cell: Cell) -> str | None:
+    """The value that a test cell showed; None where it has not run."""
+    for each in cell.get("outputs", []):
+        if each.get("output_type") == "execute_result":
+            value = each.get("data", {}).get("text/plain", "")
+            return (value if isinstance(value, str) else "".join(value)).strip()
+    return "None" if cell.get("execution_count") is not None else None
