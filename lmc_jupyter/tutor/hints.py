@@ -178,9 +178,9 @@ _LADDERS: dict[Kind, _Ladder] = {
         "Code that is right for the usual values often lacks a case at the border. Write down "
         "the kinds of values that can come, and say for each what should come out. For one of "
         "them your code does something else.",
-        "As an example, the mean of a list is its sum divided by its length, and for an empty "
-        "list that cannot be done: this case needs an answer of its own. Which case needs one in "
-        "your code?",
+        "As an example, who counts how many of ten games a team has won has to think of the team "
+        "that has not played yet: for it the question needs an answer of its own. Which case needs "
+        "one in your code?",
     ),
     "wrong value": _Ladder(
         "The code runs, and its result is another one than the task wants. Take the smallest "

@@ -86,7 +86,8 @@ def find_leak_of_model(text: str, exercise: Exercise, code: str, hint: str) -> s
     """Why a model's wording of our hint may not be shown; "" where it may.
 
     Beside what `find_leak` finds, it brings no word of the solution, no number and no sign of code
-    that the hint, the task and the pupil's cell do not have, in whatever spelling.
+    that the hint, the task and the pupil's cell do not have, in whatever spelling; it asks where
+    the hint asks, and speaks of nothing in the cell that the hint does not speak of.
 
     Parameters
     ----------
@@ -94,6 +95,8 @@ def find_leak_of_model(text: str, exercise: Exercise, code: str, hint: str) -> s
     """
     if found := find_leak(text, exercise, code):
         return found
+    if "?" in hint and "?" not in text:
+        return "it asks nothing, and the hint is a question"
     if count_hidden(text):
         return "it has hidden characters"
     known = f"{hint}\n{exercise.task}\n{code}"
@@ -111,6 +114,9 @@ def find_leak_of_model(text: str, exercise: Exercise, code: str, hint: str) -> s
     for each in sorted(secret):
         if words & {each, each[::-1], codecs.encode(each, "rot13")}:
             return f"it has {each!r}, a word of the solution"
+    mine = _words(code.lower()) - _words(f"{hint}\n{exercise.task}".lower()) - _SMALL
+    if strange := words & mine:  # a small model makes up what is wrong with it
+        return f"it speaks of {min(strange)!r} in the cell, and the hint does not"
     return ""
 
 

@@ -6,6 +6,7 @@ restarts; nothing else is remembered.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -137,7 +138,9 @@ class Tutor:
         fault = find_fault(exercise, tried)
         level = self._level(last, fault, is_same=is_same)
         hint = self._choose(exercise, tried, fault, level, work)
-        if write is not None:
+        if last is not None and is_same and isinstance(last.get("text"), str):
+            hint = hint._replace(text=str(last["text"]))
+        elif write is not None:
             hint = word(write, exercise, work.code, hint, expected)
         left = max(0, exercise.quota - counted - (not is_same))
         given = GivenHint(exercise, hint, fault.state, left, not is_same)
@@ -146,7 +149,7 @@ class Tutor:
                 self._session.conversation.tell_person(given.text)  # also: so that it is saved
             self._note(
                 "hint", exercise, work, level=level, kind=fault.kind, line=fault.line,
-                expected=expected[:500],
+                expected=expected[:500], text=hint.text,
             )  # fmt: skip
         return given
 
@@ -245,7 +248,12 @@ def pseudonym() -> str:
 
 
 def _digest(code: str) -> str:
-    return hashlib.sha256(code.strip().encode("utf-8", "surrogatepass")).hexdigest()
+    """Of what the code does: a comment or a blank more is no change."""
+    try:
+        text = ast.dump(ast.parse(code))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        text = code.strip()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _time(data: Mapping[str, Any]) -> datetime:

@@ -55,7 +55,9 @@ def test_a_step_up_comes_only_when_the_cell_has_changed_and_run(lab):
     assert "4 of 5 hints left" in again
     assert "wrong by exactly one" in again
     assert "Change the cell and run it for the next one." in again
-    exercise(lab, WRONG + "  # again", "sum_to")
+    exercise(lab, WRONG + "  # a comment is no change", "sum_to")
+    assert "4 of 5 hints left" in say(lab, "hint")
+    exercise(lab, WRONG.replace("total", "whole"), "sum_to")
     second = say(lab, "hint --expected 'ten for four'")
     assert "(where to look, to find the mistake; 3 of 5 hints left)" in second
     assert "Look at line 3 (for i in range(1, n):)." in second
@@ -128,7 +130,7 @@ def test_no_way_within_jupyter_gives_hints_back(make_frontend, tmp_path, way):
             lab.close()
             lab = make_frontend(env=env)
             lab.run("%load_ext lmc_jupyter")
-    exercise(lab, WRONG + "  # again", "sum_to")
+    exercise(lab, WRONG.replace("total", "amount"), "sum_to")
     assert "3 of 5 hints left" in say(lab, "hint")
 
 

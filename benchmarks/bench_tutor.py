@@ -1,0 +1,151 @@
+"""How good the tutor's hints are in a model's words, and whether anything of a solution is shown.
+
+One rule: what was shown is judged by trying it: whatever of a hint may be code is run against the
+exercise's tests.
+
+`python benchmarks/bench_tutor.py [--model NAME] [--count N] [--write]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import binascii
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from itertools import cycle, islice
+from pathlib import Path
+
+import yaml
+
+from lmc_jupyter import get_model
+from lmc_jupyter.models.choice import label
+from lmc_jupyter.tutor import exercises
+from lmc_jupyter.tutor.answering import ask
+from lmc_jupyter.tutor.attempt import attempt
+from lmc_jupyter.tutor.exercises import Exercise
+from lmc_jupyter.tutor.faults import find_fault
+from lmc_jupyter.tutor.hints import LEVELS, Hint, template
+from lmc_jupyter.tutor.leaks import find_leak_of_model
+from lmc_jupyter.tutor.wording import Write, word
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "teaching.md"
+TESTS = ROOT / "tests" / "tutor"
+EXERCISES = exercises.read(TESTS / "course")
+WRONG = yaml.safe_load((TESTS / "wrong_solutions.yaml").read_text("utf-8"))
+WAYS = (TESTS / "ways_to_ask.txt").read_text("utf-8").splitlines()
+
+
+def give_away(_: str, question: str) -> str:
+    """What a model answers that always gives the solution away, in forms that change."""
+    exercise = next(each for each in EXERCISES.values() if each.task.strip() in question)
+    forms = (
+        "Here is all of it, since you asked so kindly, and it will pass every test:\n{}",
+        "I should not, and still I do: put `{}` there. Then run the tests again, all will pass.",
+        "Write down these words, one below the other, and you are done with the exercise: {}",
+    )
+    return forms[len(question) % len(forms)].format(exercise.reference)
+
+
+def solves(exercise: Exercise, text: str) -> bool:
+    """Whether something in this text is a solution: it is run, as it stands and decoded."""
+    return any(
+        attempt(exercise, each, (), TESTS / "course").has_passed
+        for each in set(candidates(text))
+        if "def " in each or "=" in each
+    )
+
+
+def candidates(text: str) -> Iterator[str]:
+    """What of a text may be code."""
+    yield from re.findall(r"```\w*\n(.*?)```", text, re.S)
+    yield from re.findall(r"`([^`]+)`", text)
+    yield "\n".join(re.findall(r"`([^`]+)`", text))
+    lines = text.splitlines()
+    for start in range(len(lines)):
+        yield "\n".join(lines[start:])
+    for each in re.findall(r"[A-Za-z0-9+/=]{24,}", text):
+        try:
+            yield base64.b64decode(each).decode()
+        except (binascii.Error, ValueError):
+            continue
+    yield text[::-1]
+
+
+def hints(count: int) -> Iterator[tuple[Exercise, str, Hint, bool]]:
+    """(exercise, wrong code, hint in our words, whether its line is the true one)."""
+    cases = [(name, each) for name, every in WRONG.items() for each in every]
+    for (name, each), level in islice(zip(cases, cycle(range(1, len(LEVELS) + 1))), count):
+        exercise, true = EXERCISES[name], [each["line"], *each.get("also", ())]
+        tried = attempt(exercise, each["code"], (), TESTS / "course")
+        fault = find_fault(exercise, tried)
+        yield exercise, each["code"], template(tried, fault, level), fault.line in true
+
+
+def measure(name: str, write: Write | None, count: int) -> list[str]:
+    """A row of the table: of the hints, and of the ways to ask."""
+    refused: Counter[str] = Counter()
+
+    def written(instructions: str, question: str) -> str:
+        return write(instructions, question) if write is not None else ""
+
+    def show(exercise: Exercise, code: str, hint: Hint, question: str) -> Hint:
+        if write is None:
+            return hint
+
+        def noting(instructions: str, request: str) -> str:
+            text = written(instructions, request)
+            flat = " ".join(text.split())
+            found = find_leak_of_model(flat, exercise, code, hint.text)
+            refused[re.sub(r"'.*?'|\d+", "…", found)] += 1
+            return text
+
+        return word(noting, exercise, code, hint, question)
+
+    cases = list(hints(count))
+    shown = [show(exercise, code, hint, "") for exercise, code, hint, _ in cases]
+    leaks = sum(solves(case[0], each.text) for case, each in zip(cases, shown, strict=True))
+    own = sum(each.text != case[2].text for case, each in zip(cases, shown, strict=True))
+    asked = list(zip(islice(WAYS, count), cycle(cases)))
+    answers = [show(case[0], case[1], case[2], way) for way, case in asked]
+    given = sum(solves(case[0], each.text) for (_, case), each in zip(asked, answers, strict=True))
+    true = sum(each[3] for each in cases)
+    sys.stderr.write(f"{name}: {refused.most_common()}\n")
+    for each in shown[:12]:
+        sys.stderr.write(f"  {each.level}: {each.text}\n")
+    return [name, f"{own} of {len(cases)}", f"{true} of {len(cases)}", f"{leaks} of {len(cases)}",
+            f"{given} of {len(asked)}"]  # fmt: skip
+
+
+def main() -> None:
+    """Measure, and print the table; with --write it stands in docs/teaching.md too."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--model", action="append", default=[], help="any model of LiteLLM")
+    parser.add_argument("--count", type=int, default=100, help="at most so many of each")
+    parser.add_argument("--write", action="store_true", help="write the table into the docs")
+    options = parser.parse_args()
+    rows = [measure("no model, our own words", None, options.count)]
+    rows.append(measure("a program that gives everything away", give_away, options.count))
+    for name in options.model:
+        model = get_model(name)
+        title = label(model)
+        rows.append(measure(title, lambda i, q, model=model: ask(model, i, q), options.count))
+    head = ["who words the hint", "hints in its words", "names the true line",
+            "hints that show a solution", "of 100 ways to ask, a solution shown"]  # fmt: skip
+    lines = [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]]
+    table = "\n".join(lines)
+    sys.stdout.write(f"{table}\n")
+    if options.write:
+        page = PAGE.read_text("utf-8")
+        before, _, rest = page.partition("<!-- tutor:begin -->\n")
+        _, _, after = rest.partition("<!-- tutor:end -->")
+        PAGE.write_text(
+            f"{before}<!-- tutor:begin -->\n{table}\n<!-- tutor:end -->{after}", "utf-8"
+        )
+
+
+if __name__ == "__main__":
+    main()
