@@ -11,7 +11,7 @@ import queue
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -147,9 +147,16 @@ class Frontend:
                 return {"msg_type": reply["msg_type"], **reply["content"]}
         raise AssertionError(f"no reply to {kind}")
 
-    def start(self, code: str, allow_stdin: bool = True) -> str:
+    def start(self, code: str, allow_stdin: bool = True, tags: Sequence[str] = ()) -> str:
         """Send a cell; returns its id at once."""
-        return str(self.client.execute(code, allow_stdin=allow_stdin))
+        if not tags:
+            return str(self.client.execute(code, allow_stdin=allow_stdin))
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {},
+                   "allow_stdin": allow_stdin, "stop_on_error": True}  # fmt: skip
+        metadata = {"tags": list(tags)}  # as JupyterLab sends those of the cell
+        message = self.client.session.msg("execute_request", content, metadata=metadata)
+        self.client.shell_channel.send(message)
+        return str(message["header"]["msg_id"])
 
     def of(self, cell: str) -> list[dict[str, Any]]:
         return [m for m in list(self.messages) if m["parent_header"].get("msg_id") == cell]

@@ -89,7 +89,7 @@ def executed(
         if not skips:
             source = does.get("lmc_writes", source)
         person.console = does.get("lmc_page", [])
-        begun = frontend.start(source)
+        begun = frontend.start(source, tags=does.get("tags", ()))
         if source.startswith("%%lmc"):
             sit_before(frontend, person, begun, does.get("lmc_person", "run"))
         frontend.finish(begun)
