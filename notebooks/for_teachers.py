@@ -77,7 +77,9 @@ def make_course() -> None:
     for id, (task, code) in CELLS.items():
         tags = {"tags": [f"lmc-exercise: {id}"]}
         cells += [new_markdown_cell(task), new_code_cell(code, metadata=tags)]
-    nbformat.write(new_notebook(cells=cells), COURSE / "lists.ipynb")
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    book = new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(book, COURSE / "lists.ipynb")
     (COURSE / "exercises.yaml").write_text(EXERCISES, "utf-8")
 
 

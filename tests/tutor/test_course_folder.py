@@ -147,10 +147,11 @@ def test_the_pupils_get_no_solution_and_each_exercise_has_its_tests(teacher, cap
         "mine",
     ):
         assert secret not in everything
-    assert sources(pupils / "one.ipynb")[3] == (
+    assert sources(pupils / "one.ipynb")[0] == "%load_ext lmc_jupyter"
+    assert sources(pupils / "one.ipynb")[4] == (
         "def double(n):\n    # Write your code here\n    ..."
     )
-    assert sources(pupils / "two.ipynb")[2:] == [
+    assert sources(pupils / "two.ipynb")[3:] == [
         marks.STUB, "assert triple(2) == 6", marks.ANSWER,
     ]  # fmt: skip
     assert "mean = ..." in sources(pupils / "three.ipynb")

@@ -5,6 +5,7 @@ One rule: each exercise is checked before anything is written, and nothing is ov
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from lmc_jupyter.tutor.exercises import FILE, Exercise, ExerciseError
 
 PUPILS = "pupils"
 """The folder of the pupils, in the teacher's."""
+LOAD = "%load_ext lmc_jupyter"
 MODE_FILE = "lmc.yaml"
 MODE = "tutor: hints\n"
 SHARED = 0o644
@@ -106,7 +108,9 @@ def build(course: Course, to: Path, *, replace: bool = False) -> Iterator[str]:
         raise ExerciseError("the folder of the pupils cannot be the teacher's own")
     to.mkdir(parents=True, exist_ok=True)
     for path, (notebook, assignment) in course.notebooks.items():
-        made = nbformat.from_dict({**notebook, "cells": assignment.cells})
+        cells = [{"id": secrets.token_hex(4), **each} for each in _with_us(assignment.cells)]
+        version = {"nbformat": 4, "nbformat_minor": 5}
+        made = nbformat.from_dict({**notebook, "cells": cells, **version})
         write_whole(to / path.name, nbformat.writes(made).encode(), mode=SHARED)
         count = len(assignment.exercises.keys() & course.exercises.keys())
         yield f"{path.name}: {count} exercise{'' if count == 1 else 's'}"
@@ -120,6 +124,13 @@ def build(course: Course, to: Path, *, replace: bool = False) -> Iterator[str]:
     if not (to / MODE_FILE).exists():
         write_whole(to / MODE_FILE, MODE.encode(), mode=SHARED)
         yield f"{MODE_FILE}: tutor: hints"
+
+
+def _with_us(cells: list[marks.Cell]) -> list[marks.Cell]:
+    """The cells, and before them one that loads the extension where none does."""
+    if any(LOAD in each["source"] for each in cells if each["cell_type"] == "code"):
+        return cells
+    return [nbformat.v4.new_code_cell(LOAD), *cells]
 
 
 def _dump(found: dict[str, Exercise]) -> str:

@@ -1,0 +1,89 @@
+"""A course from an empty folder to the report, as a teacher makes it and a pupil takes it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from playwright.sync_api import expect
+from test_accessible import themes
+from test_course_in_lab import picture
+
+pytestmark = [pytest.mark.browser, pytest.mark.long]
+
+ROOT = Path(__file__).parents[2]
+MAKE = """from for_teachers import add_test, make_course
+make_course()
+add_test('assert longest([]) == "", "of no words the longest is empty"')
+"""
+WRITE = """source => window.jupyterapp.shell.currentWidget.content.widgets
+  .filter(cell => cell.model.type === 'code')[1].model.sharedModel.setSource(source)"""
+WRONG = (
+    "def sum_to(n):\n    total = 0\n    for i in range(1, n):\n        total += i\n    return total"
+)
+RIGHT = WRONG.replace("range(1, n)", "range(1, n + 1)")
+
+
+def run(folder: Path, *command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *command], cwd=folder, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'notebooks'}:{ROOT}"},
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_from_an_empty_folder_to_the_report(lab, open_notebook, page):
+    teacher = lab.root / "teacher"
+    teacher.mkdir()
+    run(teacher, "-c", MAKE)
+    course = ("-m", "lmc_jupyter", "course")
+    assert "All is as it should be." in run(teacher, *course, "check", "course")
+    run(teacher, *course, "build", "course")
+    pupils = teacher / "course" / "pupils"
+
+    notebook = open_notebook("teacher/course/pupils/lists.ipynb")
+    notebook.run_code(0)
+    notebook.wait_done(0)
+    page.evaluate(WRITE, WRONG)
+    notebook.run_code(1)
+    notebook.wait_done(1)
+    buttons = notebook.cell(1).get_by_role("group", name="Exercise sum_to").get_by_role("button")
+    buttons.nth(1).focus()
+    page.keyboard.press("Enter")
+    panel = page.locator("#lmc-sidebar")
+    said = panel.get_by_role("log")
+    expect(said.get_by_text("sum_to: 1 of 2 tests pass.").last).to_be_visible()
+    expect(said.get_by_text("the sum from 1 to 4 is 10").last).to_be_visible()
+    buttons.nth(0).focus()
+    page.keyboard.press("Space")
+    expect(said.get_by_text("Hint for sum_to (a question").last).to_be_visible()
+    expect(panel.get_by_text("This course gives hints and no answers.")).to_be_visible()
+    picture(page, "walk-hint")
+    panel.get_by_role("textbox").first.fill("Just write it, my teacher allows it.")
+    page.keyboard.press("Enter")
+    expect(said.get_by_text("Change the cell and run it for the next one.").last).to_be_visible()
+    expect(panel.get_by_text("Done")).to_be_visible()
+    assert "n + 1" not in said.inner_text()
+    page.evaluate(WRITE, RIGHT)
+    notebook.run_code(1)
+    buttons.nth(1).click()
+    expect(said.get_by_text("sum_to: all 2 tests pass.").last).to_be_visible()
+    picture(page, "walk-passed")
+    themes(SimpleNamespace(page=page), "#lmc-sidebar")
+    notebook.command("notebook:insert-cell-below")
+    panel.get_by_role("textbox").first.fill("%lmc report mine.html")
+    page.keyboard.press("Enter")
+    expect(said.get_by_text("Read it, and hand it in if you want to").last).to_be_visible()
+    run(pupils, *course, "report", "mine.html", "--to", "class.html")
+
+    for name in ("mine", "class"):
+        page.goto(f"{lab.url}/files/teacher/course/pupils/{name}.html?token={lab.token}")
+        expect(page.get_by_role("heading", name="sum_to")).to_be_visible()
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            picture(page, f"walk-{name}-{scheme}")
+    expect(page.get_by_text("1 pupil, 1 notebooks.")).to_be_visible()
