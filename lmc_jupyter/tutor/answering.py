@@ -26,6 +26,14 @@ Find = Callable[["str | None"], tuple[Exercise, Work, Path]]
 """(id, None for the one that ran last) -> the exercise, the pupil's cell, the notebook's folder."""
 
 
+def wish(id: str, expected: str) -> str:
+    """What a pupil says who wants a hint for this exercise, and no more."""
+    return f"A hint for {id}, please.{f' I expected: {expected}' if expected else ''}"
+
+
+_WISH = re.compile(r"A hint for .+?, please\.(?: I expected: (.*))?", re.S)
+
+
 class TutorModel:
     """Answers each question with the next hint of the ladder.
 
@@ -68,8 +76,11 @@ class TutorModel:
         try:
             exercise, work, folder = self._find(self._named(question))
             tutor = Tutor(self._session, folder)
-            tutor.note_question(exercise, question)
-            text = tutor.hint(exercise, work, question, write=self._write).text
+            wish = _WISH.fullmatch(question)
+            if wish is None:
+                tutor.note_question(exercise, question)
+            expected = (wish[1] or "") if wish else ""
+            text = tutor.hint(exercise, work, expected, question=question, write=self._write).text
         except Stopped:
             raise
         except LMCError as error:

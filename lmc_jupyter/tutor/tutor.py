@@ -104,13 +104,20 @@ class Tutor:
         return found
 
     def hint(
-        self, exercise: Exercise, work: Work, expected: str = "", *, write: Write | None = None
+        self,
+        exercise: Exercise,
+        work: Work,
+        expected: str = "",
+        *,
+        question: str = "",
+        write: Write | None = None,
     ) -> GivenHint:
         """The next hint for this cell.
 
         Parameters
         ----------
-        expected : what the pupil asked, or says that they expected; "" for nothing
+        expected : what the pupil says that they expected; "" for nothing
+        question : what the pupil asked in words, for the model that words the hint
         write : asks the model that words the hint, for an answer that shows it; None: it comes in
             our own words, into the conversation
 
@@ -141,7 +148,7 @@ class Tutor:
         if last is not None and is_same and isinstance(last.get("text"), str):
             hint = hint._replace(text=str(last["text"]))
         elif write is not None:
-            hint = word(write, exercise, work.code, hint, expected)
+            hint = word(write, exercise, work.code, hint, question)
         left = max(0, exercise.quota - counted - (not is_same))
         given = GivenHint(exercise, hint, fault.state, left, not is_same)
         if given.is_new:

@@ -24,7 +24,9 @@ export function exerciseOf(cell: Cell): string {
 /** From now on each exercise of this notebook has the buttons. */
 export function addHints(notebook: NotebookPanel, trans: TranslationBundle, ask: (about: AboutCell) => void): void {
   const watched = new WeakSet<Cell>();
-  const draw = (cell: Cell) => {
+  const draw = async (cell: Cell) => {
+    await cell.ready; // a cell that was never in view has no place for them
+    if (cell.isDisposed) return;
     const exercise = exerciseOf(cell);
     const before = cell.node.querySelector<HTMLElement>(`.${ROW}`);
     if (before?.dataset.exercise === exercise) return;
@@ -35,9 +37,9 @@ export function addHints(notebook: NotebookPanel, trans: TranslationBundle, ask:
     for (const cell of notebook.content.widgets) {
       if (!watched.has(cell)) {
         watched.add(cell);
-        cell.model.metadataChanged.connect(() => draw(cell));
+        cell.model.metadataChanged.connect(() => void draw(cell));
       }
-      draw(cell);
+      void draw(cell);
     }
   };
   void notebook.context.ready.then(() => {

@@ -109,10 +109,9 @@ _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62em; margin: 2em auto; padding: 0 1em; }
 table { border-collapse: collapse; margin: .6em 0 1.4em; }
-th, td { border-bottom: 1px solid #8886; padding: .25em .8em .25em 0; text-align: left;
-  vertical-align: top; overflow-wrap: anywhere; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; }
-code { font: 13px ui-monospace, monospace; }
+th, td { border-bottom: 1px solid #8886; padding: .25em 1em .25em 0; text-align: left;
+  vertical-align: top; font-variant-numeric: tabular-nums; }
+td { overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 """
 
@@ -137,7 +136,8 @@ def of_class(submissions: Sequence[Submission]) -> str:
     latest = {(each.pupil, each.notebook): each for each in sorted(submissions, key=_made)}
     found = list(latest.values())
     pupils = {each.pupil for each in found}
-    words = f"<p>{len(pupils)} pupil{'' if len(pupils) == 1 else 's'}, {len(found)} notebooks.</p>"
+    words = f"<p>{len(pupils)} pupil{'' if len(pupils) == 1 else 's'}, {len(found)} "
+    words += f"notebook{'' if len(found) == 1 else 's'}.</p>"
     return _page("What the class did", [words, *_sections(found)], "")
 
 
@@ -173,8 +173,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]], note: str = ""
 
 
 def _cell(value: object) -> str:
-    is_number = isinstance(value, (int, float))
-    return f'<td class="n">{value}</td>' if is_number else f"<td>{escape(str(value))}</td>"
+    return f"<td>{escape(str(value))}</td>"
 
 
 class _Pupil(NamedTuple):

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     "expected to happen, and may be left out.",
 )
 def hint(call: Invocation, id: str | None, expected: str | None) -> str | None:
+    from lmc_jupyter.tutor.answering import wish
     from lmc_jupyter.tutor.tutor import Tutor
 
     if course.mode(call.session.tutor) == "off":
         course.check("off")
     if course.mode(call.session.tutor) == "hints":
-        words = f" I expected: {expected}" if expected else ""
-        call.front.ask(f"A hint for {id or 'my exercise'}, please.{words}", insert=False)
+        call.front.ask(wish(id or "my exercise", expected or ""), insert=False)
         return None
     exercise, work, folder = find_work(call.session, id)
     given = Tutor(call.session, folder).hint(exercise, work, expected or "")
