@@ -205,9 +205,32 @@ class LMC(SingletonConfigurable):
         "be made looser.",
     ).tag(config=True, stricter="course")
 
+    floor: Mapping[str, Any] = {}
+    """What the administrator has set: nothing makes it looser."""
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self._hold_keys()
+
+    @validate("model", "api_base", *NAMES)
+    def _is_as_strict(self, proposal: dict[str, Any]) -> Any:
+        """What the administrator has set may be made stricter."""
+        try:
+            self.check_floor(proposal["trait"].name, proposal["value"])
+        except SessionError as error:
+            raise TraitError(str(error)) from None
+        return proposal["value"]
+
+    def check_floor(self, name: str, value: Any) -> None:
+        """Raise a SessionError for a value that is looser than the administrator's."""
+        if name not in self.floor:
+            return
+        from lmc_jupyter.frontends.config.profiles import stricter  # it imports us
+
+        floor = self.floor[name]
+        is_other = name in ("model", "api_base") and value != floor
+        if is_other or stricter({name: value}, {name: floor})[0]:
+            raise SessionError(f"your administrator has set {name} to {floor!r:.80}")
 
     @validate("options")
     def _no_key_is_shown(self, proposal: dict[str, Any]) -> dict[str, Any]:

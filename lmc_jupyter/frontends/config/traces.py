@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 
 import platformdirs
+from jupyter_core import paths
 
 from lmc_jupyter.content.cell import MODES
 from lmc_jupyter.conversation.of_kernel import conversation_file
@@ -46,7 +47,7 @@ def has_traces(
     """
     if any(getattr(settings, name) != settings.trait_defaults(name) for name in _OF_SESSION):
         return True
-    files = [own_tools(), model_file("")]
+    files = [own_tools(), model_file(""), *(each / IN_FOLDER for each in administrators())]
     if notebook:
         if _may_have_a_mode(notebook):
             return True
@@ -64,6 +65,11 @@ def has_traces(
 
 TAIL = 20_000
 """Bytes at the end of a notebook, where its own metadata stand."""
+
+
+def administrators() -> list[Path]:
+    """Jupyter's folders of configuration that are the environment's and the system's."""
+    return [Path(each) for each in (*paths.ENV_CONFIG_PATH, *paths.SYSTEM_CONFIG_PATH)]
 
 
 def _may_have_a_mode(notebook: str) -> bool:

@@ -249,6 +249,8 @@ def _for_this_cell(
     """Set the options of one cell, and reset them at its end."""
     with ExitStack() as undo:
         if options.model or options.api_base:
+            settings.check_floor("model", options.model or settings.model)
+            settings.check_floor("api_base", options.api_base or settings.api_base)
             more = settings.model_options()
             if options.api_base:
                 more["api_base"] = options.api_base

@@ -113,6 +113,8 @@ def choose(
         except LMCError:
             session.choose(chosen_before)
             raise
+    settings.check_floor("model", name)
+    settings.check_floor("api_base", api_base)
     before = settings.model, settings.api_base
     with settings.hold_trait_notifications():
         settings.model = name
