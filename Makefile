@@ -9,6 +9,8 @@ AI := .venv-jupyter-ai
 TOGETHER := .venv-collaboration
 # the libraries that may ask nothing under `ask = "changes"`
 LIBRARIES := .venv-libraries
+# a class's JupyterHub, and the proxy that it needs
+HUB := .venv-hub
 # what DSEval's validators were written for
 DSEVAL := .venv-dseval
 KERNELS := $(patsubst %,.cache/ipykernel-%/.done,7.1 7.3 7.4)
@@ -67,7 +69,7 @@ test: js/node_modules/.dev $(VENV)/.dev js
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py
 
-test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(AI)/.done $(TOGETHER)/.done $(LIBRARIES)/.done $(KERNELS) $(SERVERS) js weights
+test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(AI)/.done $(TOGETHER)/.done $(LIBRARIES)/.done $(HUB)/.done $(KERNELS) $(SERVERS) js weights
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD) --long
 
@@ -155,12 +157,12 @@ weights: $(VENV)/.lab
 	$(BIN)/python -m lmc_jupyter.models.weights $(WEIGHTS)
 
 clean:
-	rm -rf $(VENV) $(OLD) $(AI) $(TOGETHER) $(LIBRARIES) $(DSEVAL) .venv-minimums .cache build dist .pytest_cache .mypy_cache .ruff_cache \
+	rm -rf $(VENV) $(OLD) $(AI) $(TOGETHER) $(LIBRARIES) $(HUB) $(DSEVAL) .venv-minimums .cache build dist .pytest_cache .mypy_cache .ruff_cache \
 		.import_linter_cache .hypothesis js/node_modules js/lab/node_modules js/lab/lib \
 		lmc_jupyter/static lmc_jupyter/labextension
 	find lmc_jupyter tests benchmarks notebooks -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV)/pyvenv.cfg $(OLD)/pyvenv.cfg $(AI)/pyvenv.cfg $(TOGETHER)/pyvenv.cfg $(LIBRARIES)/pyvenv.cfg $(DSEVAL)/pyvenv.cfg:
+$(VENV)/pyvenv.cfg $(OLD)/pyvenv.cfg $(AI)/pyvenv.cfg $(TOGETHER)/pyvenv.cfg $(LIBRARIES)/pyvenv.cfg $(HUB)/pyvenv.cfg $(DSEVAL)/pyvenv.cfg:
 	.ci/venv $(@D)
 
 $(VENV)/.node: | $(VENV)/pyvenv.cfg
@@ -215,6 +217,11 @@ $(TOGETHER)/.done: $(TOGETHER)/pyvenv.cfg
 
 $(LIBRARIES)/.done: $(LIBRARIES)/pyvenv.cfg tests/kernel/libraries.txt
 	$(LIBRARIES)/bin/python $(PIP) -r tests/kernel/libraries.txt
+	touch $@
+
+$(HUB)/.done: $(HUB)/pyvenv.cfg pyproject.toml | $(MADE)
+	$(HUB)/bin/python $(PIP) -e . "jupyterhub>=5" jupyterlab
+	$(NPM) install --silent --no-save --prefix $(HUB) configurable-http-proxy
 	touch $@
 
 # NumPy 1.26 is there for Python up to 3.12
