@@ -306,7 +306,7 @@ class Session(WithOptions):
         is_question = bool(question) and isinstance(question, (str, Message, Mapping))
         if is_question and self.hints is not None and course.mode(self.tutor) == "hints":
             return self.hints()
-        course.check(self.tutor)
+        course.check(self.tutor, self.history.tell)
         return self.model
 
     def _again(self, turn: events.TurnLike, question: Message | None, where: str) -> Reply:
@@ -328,7 +328,7 @@ class Session(WithOptions):
         SessionError
             While an answer is being given.
         """
-        course.check(self.tutor)
+        course.check(self.tutor, self.history.tell)
         model = OneBlock(by, language, code)
         with self._answers.idle("take code of an agent"):
             self.conversation.interject(f"{by}, an agent outside this notebook, runs code here.")

@@ -37,7 +37,8 @@ class Agent:
         self._thread.start()
         self._over = asyncio.Event()
         code = (
-            "from lmc_jupyter.frontends.agents import command, kernels; "
+            "from lmc_jupyter.frontends import command; "
+            "from lmc_jupyter.frontends.agents import kernels; "
             f"kernels.HELLO_SECONDS = {hello}; raise SystemExit(command.main())"
         )
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))

@@ -14,7 +14,7 @@ import pytest
 from agent import Agent
 from test_docs import blocks
 
-from lmc_jupyter.frontends.agents import command
+from lmc_jupyter.frontends import command
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "agents.md"

@@ -33,12 +33,12 @@ class Brief:
     ----------
     instructions : the system prompt, plain text
     namespace : a line per name of the notebook ("df: DataFrame, 4 rows, columns a, b"), or ""
-    languages : name -> other words for it; code in any other language is only shown;
-        none at all: words alone are wanted
+    languages : name -> other words for it; code in any other language is only shown
     folders : where files may be read that a message names, beside the working directory
     files : files elsewhere that may be read too, because the person named them; without links
     max_output : characters of one result, or of one file, that are sent: the head and the tail
     exchanges : what of this conversation went to each model; None: nobody keeps it
+    only_words : whether no tool is offered, and no code wanted
     """
 
     instructions: str = ""
@@ -48,6 +48,7 @@ class Brief:
     files: tuple[Path, ...] = ()
     max_output: int = MAX_OUTPUT
     exchanges: Exchanges | None = None
+    only_words: bool = False
 
 
 @runtime_checkable

@@ -6,7 +6,13 @@ magic takes back; a new kernel reads the file again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from lmc_jupyter.errors import SessionError
+
+if TYPE_CHECKING:
+    from lmc_jupyter.conversation.events import Acted
 
 MODES = ("", "hints", "off")
 """From most to least: a model answers; `%lmc hint` says one step, and no model answers; no model
@@ -62,8 +68,12 @@ def mode(*wished: str) -> str:
     return max(_required, *map(_known, wished), key=MODES.index)
 
 
-def check(wished: str) -> None:
+def check(wished: str, tell: Callable[[Acted], None] | None = None) -> None:
     """Whether a model may be asked, or an agent's code be taken.
+
+    Parameters
+    ----------
+    tell : notes in the conversation that it may not, with the mode
 
     Raises
     ------
@@ -71,4 +81,8 @@ def check(wished: str) -> None:
         Where it may not, with what there is instead.
     """
     if refusal := _REFUSALS.get(mode(wished)):
+        if tell is not None:
+            from lmc_jupyter.conversation.events import Acted  # not as the extension is loaded
+
+            tell(Acted({"action": "refused", "mode": mode(wished)}, at=0))
         raise SessionError(refusal)

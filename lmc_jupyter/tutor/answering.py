@@ -122,7 +122,7 @@ def ask(
     notify : takes what it waits for
     writer : gets the model that answers, for who wants to stop it
     """
-    brief = Brief(instructions, languages={})
+    brief = Brief(instructions, languages={}, only_words=True)
     model = give_brief(model, lambda: brief, notify)
     if writer is not None:
         writer[:] = [model]

@@ -35,15 +35,20 @@ def word(write: Write, exercise: Exercise, code: str, hint: Hint, question: str)
     code : the pupil's
     question : what the pupil asked; "" for nothing
     """
-    request = "\n\n".join(_request(exercise, code, hint, question))
+    asked = request(exercise, code, hint, question)
     for _ in range(TRIES):
-        text = " ".join(write(INSTRUCTIONS, request).split())
+        text = " ".join(write(INSTRUCTIONS, asked).split())
         if text and not find_leak_of_model(text, exercise, code, hint.text):
             return hint._replace(text=text)
     return hint
 
 
-def _request(exercise: Exercise, code: str, hint: Hint, question: str) -> Iterator[str]:
+def request(exercise: Exercise, code: str, hint: Hint, question: str) -> str:
+    """What a model reads of a hint that it is to word."""
+    return "\n\n".join(_parts(exercise, code, hint, question))
+
+
+def _parts(exercise: Exercise, code: str, hint: Hint, question: str) -> Iterator[str]:
     yield f"The exercise: {exercise.task.strip()}"
     if exercise.notes:
         yield f"The teacher's notes: {exercise.notes.strip()}"

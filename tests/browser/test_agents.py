@@ -20,7 +20,8 @@ pytestmark = pytest.mark.browser
 PATIENCE = 300  # seconds: only what fails waits so long
 COMMAND = """
 import sys
-from lmc_jupyter.frontends.agents import command, kernels
+from lmc_jupyter.frontends import command
+from lmc_jupyter.frontends.agents import kernels
 kernels.HELLO_SECONDS = 20.0  # for a busy machine
 sys.exit(command.main())
 """

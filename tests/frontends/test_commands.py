@@ -65,8 +65,8 @@ def test_these_are_the_commands():
     assert [command.name for command in COMMANDS] == [
         "ask", "fix", "explain", "resume", "retry", "undo", "restore", "stop", "reset",
         "history", "open", "fork", "rename", "delete", "save", "load", "export", "check",
-        "methods", "hint", "test", "model", "models", "languages", "tokens", "cost", "tools",
-        "config", "profile", "key", "context", "instructions", "panel", "state", "help",
+        "methods", "hint", "test", "report", "model", "models", "languages", "tokens", "cost",
+        "tools", "config", "profile", "key", "context", "instructions", "panel", "state", "help",
     ]  # fmt: skip
 
 

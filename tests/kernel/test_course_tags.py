@@ -18,3 +18,8 @@ def test_a_notebook_sets_the_mode_by_its_tag(frontend, tmp_path):
     assert "no model is asked" in errors(frontend, "%%lmc\nWrite it.")
     assert "no hint is given" in errors(frontend, "%lmc hint")
     assert frontend.value("len(model.seen)") == 0
+    notes = frontend.value(
+        "[each.data for each in current_session().journal.conversation().events]"
+    )
+    assert [each["mode"] for each in notes if each["action"] == "refused"] == ["off"]
+    assert all(each["time"] for each in notes)

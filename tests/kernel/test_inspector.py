@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.long]
 ROOT = Path(__file__).parents[2]
 INSPECTOR = ROOT / ".cache" / "servers" / "node_modules" / "@modelcontextprotocol" / "inspector-cli"
 COMMAND = (
-    "from lmc_jupyter.frontends.agents import command, kernels; "
+    "from lmc_jupyter.frontends import command; from lmc_jupyter.frontends.agents import kernels; "
     "kernels.HELLO_SECONDS = 60.0; raise SystemExit(command.main())"
 )
 GIVEN = ("PYTHONPATH", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "JUPYTER_RUNTIME_DIR")

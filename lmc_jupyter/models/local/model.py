@@ -143,7 +143,7 @@ class LocalModel:
             return
         brief = self._brief()
         namespace = brief.namespace
-        if not brief.languages:
+        if brief.only_words:
             yield from self._words(prompts.talk(task, brief.instructions), TALK_TOKENS)
         elif task.rounds:
             yield from self._next(task, namespace)

@@ -69,11 +69,8 @@ T = TypeVar("T")
 
 
 def tools_of(languages: Mapping[str, tuple[str, ...]]) -> list[dict[str, Any]]:
-    """The schemas of the tools, for these languages: to run code, and to propose a cell.
-
-    None where there is no language: words alone are wanted.
-    """
-    tools = [
+    """The schemas of the tools, for these languages: to run code, and to propose a cell."""
+    return [
         _tool(
             FUNCTION,
             "Run code on the person's computer. They see it and may decline.",
@@ -90,7 +87,6 @@ def tools_of(languages: Mapping[str, tuple[str, ...]]) -> list[dict[str, Any]]:
             source={"type": "string"},
         ),
     ]
-    return tools if languages else []
 
 
 def _tool(name: str, description: str, **properties: dict[str, Any]) -> dict[str, Any]:

@@ -170,7 +170,7 @@ class Sent:
             if self._abilities is None:  # to before all that was sent
                 self._begin(brief, abilities)
         self.cut, self._abilities = cut or self.cut, abilities
-        if abilities.tools and not self.tools:
+        if abilities.tools and not self.tools and not brief.only_words:
             self.tools = tools_of(brief.languages)
         if cut is not None and not self.chat and selection is not None:
             self._add(selection.messages, brief, abilities)
@@ -326,7 +326,8 @@ class Sent:
 
     def _begin(self, brief: Brief, abilities: Abilities) -> None:
         self.system = system_message(brief, tools=abilities.tools)
-        self.tools = tools_of(brief.languages) if abilities.tools else []
+        is_offered = abilities.tools and not brief.only_words
+        self.tools = tools_of(brief.languages) if is_offered else []
         self._instructions, self._abilities = brief.instructions, abilities
         self._by_call = abilities.tools
 
