@@ -76,10 +76,10 @@ class TutorModel:
         try:
             exercise, work, folder = self._find(self._named(question))
             tutor = Tutor(self._session, folder)
-            wish = _WISH.fullmatch(question)
-            if wish is None:
+            match = _WISH.fullmatch(question)
+            if match is None:
                 tutor.note_question(exercise, question)
-            expected = (wish[1] or "") if wish else ""
+            expected = (match[1] or "") if match else ""
             text = tutor.hint(exercise, work, expected, question=question, write=self._write).text
         except Stopped:
             raise

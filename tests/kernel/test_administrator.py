@@ -16,6 +16,8 @@ context: names
 deny: [bash]
 agents: "off"
 tutor: hints
+auto_run: false
+max_session_cost: 2
 """
 LOOSER = "max_cost: 5\ncontext: notebook\nagents: ask\ntutor: ''\nmodel: openai/other\n"
 WAYS = {
@@ -24,6 +26,8 @@ WAYS = {
     "context": "%config LMC.context = 'notebook'",
     "deny": "%config LMC.deny = []",
     "agents": "%config LMC.agents = 'ask'",
+    "what is the default": "%config LMC.auto_run = True",
+    "a language": "%config LMC.auto_run = ['python']",
     "tutor": "%config LMC.tutor = ''",
     "model": "%config LMC.model = 'openai/other'",
     "api_base": "%config LMC.api_base = 'http://127.0.0.1:10/v1'",
@@ -84,3 +88,5 @@ def test_it_may_be_made_stricter(lab):
     assert lab.value("current_session().options.max_cost") == 0.1
     lab.run("%config LMC.max_cost = 0.5")
     assert options(lab) == SET
+    lab.run("%config LMC.max_session_cost = 1")
+    assert lab.value("current_session().options.max_session_cost") == 1

@@ -39,11 +39,11 @@ def begin(settings: LMC) -> list[str]:
             changes, _ = profiles.stricter(current, values)
             chosen = {n: v for n, v in values.items() if n in OF_MODEL and n not in settings.floor}
             profiles.apply(settings, {**changes, **chosen})
-            held = {name: getattr(settings, name) for name in (*changes, *chosen)}
-            settings.floor = {**settings.floor, **held}
-            if "tutor" in held:
-                course.require(settings.tutor)
-            names = ", ".join(held) or "nothing"
+            limits = {n: v for n, v in values.items() if settings.trait_metadata(n, "stricter")}
+            both, _ = profiles.stricter({**limits, **settings.floor}, limits)
+            settings.floor = {**limits, **settings.floor, **both, **chosen}
+            course.require(settings.floor.get("tutor", ""))
+            names = ", ".join([*limits, *chosen]) or "nothing"
             lines.append(f"{what[0].upper()}{what[1:]} sets {names}, and nothing makes it looser.")
         except (LMCError, OSError) as error:
             lines.append(f"{error}.")

@@ -12,7 +12,7 @@ from pathlib import Path
 from lmc_jupyter.content.cell import mode_of
 from lmc_jupyter.content.notebook_file import read_tags
 from lmc_jupyter.errors import LMCError, SessionError
-from lmc_jupyter.frontends.config import administrator, profiles, saved_model
+from lmc_jupyter.frontends.config import administrator, profiles, saved_model, traces
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.turn import course
 
@@ -27,7 +27,8 @@ def begin(settings: LMC, notebook: str) -> list[str]:
     lines = administrator.begin(settings) + _begin_with_profiles(settings)
     if "model" not in settings.floor:
         lines += _begin_with_the_chosen_model(settings, notebook)
-    if notebook and (mode := mode_of(read_tags(notebook))):
+    is_marked = bool(notebook) and traces.may_have_a_mode(notebook)
+    if is_marked and (mode := mode_of(read_tags(notebook))):
         course.require(mode)
         lines.append(f"The tags of this notebook set tutor = {mode!r}.")
     return lines

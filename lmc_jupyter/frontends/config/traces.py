@@ -49,7 +49,7 @@ def has_traces(
         return True
     files = [own_tools(), model_file(""), *(each / IN_FOLDER for each in administrators())]
     if notebook:
-        if _may_have_a_mode(notebook):
+        if may_have_a_mode(notebook):
             return True
         files.append(model_file(notebook))
     if connection_file is not None:
@@ -72,7 +72,7 @@ def administrators() -> list[Path]:
     return [Path(each) for each in (*paths.ENV_CONFIG_PATH, *paths.SYSTEM_CONFIG_PATH)]
 
 
-def _may_have_a_mode(notebook: str) -> bool:
+def may_have_a_mode(notebook: str) -> bool:
     """Whether the notebook, not its cells, may have a tag that sets the mode of a course."""
     try:
         with Path(notebook).open("rb") as file:
