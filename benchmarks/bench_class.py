@@ -22,6 +22,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import psutil
+import rows
 from bench_tutor import hints
 
 from lmc_jupyter.models import weights
@@ -117,10 +118,7 @@ def main() -> None:
     text = "\n".join(table)
     sys.stdout.write(f"{text}\n")
     if options.write:
-        page = PAGE.read_text("utf-8")
-        before, _, rest = page.partition("<!-- class:begin -->\n")
-        _, _, after = rest.partition("<!-- class:end -->")
-        PAGE.write_text(f"{before}<!-- class:begin -->\n{text}\n<!-- class:end -->{after}", "utf-8")
+        rows.write("class", text, PAGE)
 
 
 if __name__ == "__main__":

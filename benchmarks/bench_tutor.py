@@ -139,12 +139,7 @@ def main() -> None:
     table = "\n".join(lines)
     sys.stdout.write(f"{table}\n")
     if options.write:
-        page = PAGE.read_text("utf-8")
-        before, _, rest = page.partition("<!-- tutor:begin -->\n")
-        _, _, after = rest.partition("<!-- tutor:end -->")
-        PAGE.write_text(
-            f"{before}<!-- tutor:begin -->\n{table}\n<!-- tutor:end -->{after}", "utf-8"
-        )
+        rows.write("tutor", table, PAGE)
 
 
 if __name__ == "__main__":

@@ -181,12 +181,12 @@ def share(results: Iterable[Result]) -> str:
     return f"{solved} of {count} | {solved / count:.1%} | {seconds:.1f}"
 
 
-def write(name: str, text: str) -> None:
-    """Put a table between its two marks in docs/local-model.md."""
+def write(name: str, text: str, docs: Path = DOCS) -> None:
+    """Put a table between its two marks in a page."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    page = DOCS.read_text("utf-8")
+    page = docs.read_text("utf-8")
     before, _, rest = page.partition(begin)
     _, found, after = rest.partition(end)
     if not found:
-        sys.exit(f"{DOCS} has no {begin} … {end} to write between.")
-    DOCS.write_text(f"{before}{begin}\n{text}\n{end}{after}", "utf-8")
+        sys.exit(f"{docs} has no {begin} … {end} to write between.")
+    docs.write_text(f"{before}{begin}\n{text}\n{end}{after}", "utf-8")
