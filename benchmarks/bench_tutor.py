@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
+import rows
 import yaml
 
 from lmc_jupyter import get_model
@@ -127,19 +128,19 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100, help="at most so many of each")
     parser.add_argument("--write", action="store_true", help="write the table into the docs")
     options = parser.parse_args()
-    rows = [measure("no model, our own words", None, options.count)]
-    rows.append(measure("a program that gives everything away", give_away, options.count))
+    table = [measure("no model, our own words", None, options.count)]
+    table.append(measure("a program that gives everything away", give_away, options.count))
     for name in options.model:
         model = get_model(name)
         title = label(model)
-        rows.append(measure(title, lambda i, q, model=model: ask(model, i, q), options.count))
+        table.append(measure(title, lambda i, q, model=model: ask(model, i, q), options.count))
     head = ["who words the hint", "hints in its words", "names the true line",
             "hints that show a solution", "of 100 ways to ask, a solution shown"]  # fmt: skip
-    lines = [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]]
-    table = "\n".join(lines)
-    sys.stdout.write(f"{table}\n")
+    lines = [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *table]]
+    page = "\n".join(lines)
+    sys.stdout.write(f"{page}\n")
     if options.write:
-        rows.write("tutor", table, PAGE)
+        rows.write("tutor", page, PAGE)
 
 
 if __name__ == "__main__":
