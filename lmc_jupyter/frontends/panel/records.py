@@ -225,10 +225,12 @@ class Records:
             self._records.append(record)
             if message.role != "computer":
                 block = record if record.is_block else None
-            elif block is not None and is_partial(message):
-                seconds = message.extra.get(SECONDS)
-                took = {"seconds": seconds} if isinstance(seconds, float) else {}
-                block.marks |= {"fate": "stopped", **took}
+            elif block is not None and record.note is None:
+                block.marks.setdefault("fate", "ran")
+                if isinstance(seconds := message.extra.get(SECONDS), float):
+                    block.marks["seconds"] = seconds
+                if is_partial(message):
+                    block.marks["fate"] = "stopped"
             if after is None or after.type != "console":
                 continue
             if record.is_page:
