@@ -87,3 +87,28 @@ def test_from_an_empty_folder_to_the_report(lab, open_notebook, page):
             page.emulate_media(color_scheme=scheme)
             picture(page, f"walk-{name}-{scheme}")
     expect(page.get_by_text("1 pupil, 1 notebook.")).to_be_visible()
+
+
+def test_a_pupil_of_notebook_7_has_hints_and_tests_below_an_exercise(notebook7, open_in_notebook7):
+    folder = notebook7.root / "class"
+    folder.mkdir()
+    run(folder, "-c", MAKE)
+    run(folder, "-m", "lmc_jupyter", "course", "build", "course")
+    notebook = open_in_notebook7("class/course/pupils/lists.ipynb")
+    page = notebook.page
+    notebook.run_code(0)
+    notebook.wait_done(0)
+    page.evaluate(WRITE, WRONG)
+    notebook.run_code(1)
+    notebook.wait_done(1)
+    buttons = notebook.cell(1).get_by_role("group", name="Exercise sum_to").get_by_role("button")
+    buttons.nth(0).click()
+    panel = page.locator("#lmc-sidebar")
+    said = panel.get_by_role("log")
+    expect(said.get_by_text("Hint for sum_to (a question").last).to_be_visible()
+    picture(page, "walk-seven-hint")
+    page.evaluate(WRITE, RIGHT)
+    notebook.run_code(1)
+    buttons.nth(1).click()
+    expect(panel.get_by_text("sum_to: all 2 tests pass.").last).to_be_visible()
+    picture(page, "walk-seven-passed")
