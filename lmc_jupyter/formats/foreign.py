@@ -123,7 +123,8 @@ _KEYS_0_1 = {"role", "message", "code", "language", "output"}
 def _with_values(value: Mapping[str, Any], **new: Any) -> Message:
     """The message with other values; None leaves a key out, but for content."""
     was = {key: value[key] for key in new if key in value}
-    values = {k: v for k, v in {**value, **new}.items() if v is not None or k == "content"}
+    gone = {key for key, each in new.items() if each is None and key != "content"}
+    values = {key: each for key, each in {**value, **new}.items() if key not in gone}
     if was:
         values[WAS] = was
     return Message.from_dict(values)

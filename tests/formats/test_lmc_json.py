@@ -94,8 +94,8 @@ OLD = [  # what Open Interpreter wrote -> what it is here
         ],
     ),
     (
-        {"role": "user", "type": "image", "content": "a/b.png"},
-        [{"role": "user", "type": "image", "format": "path", "content": "a/b.png"}],
+        {"role": "user", "type": "image", "content": "a/b.png", "note": None},
+        [{"role": "user", "type": "image", "format": "path", "content": "a/b.png", "note": None}],
     ),
     (
         {"role": "user", "type": "image", "content": "iVBORw0KGgo="},

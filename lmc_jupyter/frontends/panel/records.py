@@ -226,11 +226,9 @@ class Records:
             if message.role != "computer":
                 block = record if record.is_block else None
             elif block is not None and record.note is None:
-                block.marks.setdefault("fate", "ran")
-                if isinstance(seconds := message.extra.get(SECONDS), float):
-                    block.marks["seconds"] = seconds
-                if is_partial(message):
-                    block.marks["fate"] = "stopped"
+                fate = "stopped" if is_partial(message) else block.marks.get("fate", "ran")
+                took = {SECONDS: message.extra.get(SECONDS)}
+                block.marks |= {"fate": fate, **(took if isinstance(took[SECONDS], float) else {})}
             if after is None or after.type != "console":
                 continue
             if record.is_page:
