@@ -17,6 +17,7 @@ import statistics
 import sys
 import threading
 import time
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -26,7 +27,7 @@ import rows
 from bench_tutor import hints
 
 from lmc_jupyter.models import weights
-from lmc_jupyter.tutor.wording import INSTRUCTIONS, request
+from lmc_jupyter.tutor.wording import INSTRUCTIONS, requests
 
 PAGE = Path(__file__).parents[1] / "docs" / "hub.md"
 SLOTS = 4
@@ -72,7 +73,9 @@ def measure(base: str, pupils: int, seconds: float) -> list[tuple[float, float]]
     """
     draw = random.Random(0)
     cases = list(hints(60))
-    texts = [request(*cases[at % len(cases)][:3], "") for at in range(pupils)]
+    texts = []
+    for exercise, _, hint, _ in islice(cycle(cases), pupils):
+        texts.append(next(requests(exercise, hint, "")))
     found: list[tuple[float, float]] = []
 
     def pupil(text: str, wait: float) -> None:

@@ -103,6 +103,8 @@ class TutorModel:
 
     def _words(self, instructions: str, question: str) -> str:
         model = self._session.model
+        if not getattr(model, "rephrases", True):
+            return ""
         if isinstance(model, Recordable) and self._record is not None:
             model = model.with_record(self._record)
         return ask(model, instructions, question, self._notify, self._writer)

@@ -15,9 +15,8 @@ from lmc_jupyter.tutor.leaks import find_leak_of_model
 Write = Callable[[str, str], str]
 """(instructions, question) -> what a model answers; "" where that is code, or nothing."""
 
-TRIES = 2
-MAX_CODE = 2_000
-"""Characters of the pupil's cell that a model is shown."""
+MAX_QUESTION = 2_000
+"""Characters of what a pupil asks that a model is shown."""
 
 INSTRUCTIONS = (
     "You are a teacher's assistant. A pupil works on an exercise. Say the hint that you are given "
@@ -30,30 +29,27 @@ INSTRUCTIONS = (
 def word(write: Write, exercise: Exercise, code: str, hint: Hint, question: str) -> Hint:
     """The hint in a model's words, or as it is where these give something away.
 
+    The model is asked once more without what the pupil asks, which may have misled it.
+
     Parameters
     ----------
-    code : the pupil's
+    code : the pupil's; the model does not get it, since it would speak of more than the hint does
     question : what the pupil asked; "" for nothing
     """
-    asked = request(exercise, code, hint, question)
-    for _ in range(TRIES):
+    for asked in requests(exercise, hint, question):
         text = " ".join(write(INSTRUCTIONS, asked).split())
         if text and not find_leak_of_model(text, exercise, code, hint.text):
             return hint._replace(text=text)
     return hint
 
 
-def request(exercise: Exercise, code: str, hint: Hint, question: str) -> str:
-    """What a model reads of a hint that it is to word."""
-    return "\n\n".join(_parts(exercise, code, hint, question))
-
-
-def _parts(exercise: Exercise, code: str, hint: Hint, question: str) -> Iterator[str]:
-    yield f"The exercise: {exercise.task.strip()}"
+def requests(exercise: Exercise, hint: Hint, question: str) -> Iterator[str]:
+    """What a model reads of a hint that it is to word, the first time and the second."""
+    parts = [f"The exercise: {exercise.task.strip()}"]
     if exercise.notes:
-        yield f"The teacher's notes: {exercise.notes.strip()}"
-    if code.strip():
-        yield f"The pupil's cell:\n{code.strip()[:MAX_CODE]}"
+        parts.append(f"The teacher's notes: {exercise.notes.strip()}")
     if question:
-        yield f"The pupil asks: {question.strip()[:MAX_CODE]}"
-    yield f"The hint to say: {hint.text}"
+        parts.append(f"The pupil asks: {question.strip()[:MAX_QUESTION]}")
+    to_say = f"The hint to say: {hint.text}"
+    yield "\n\n".join([*parts, to_say])
+    yield to_say

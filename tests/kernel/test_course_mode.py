@@ -128,6 +128,20 @@ def test_a_model_that_gives_the_solution_away_is_asked_twice_and_not_shown(lab):
     assert lab.value("len(model.seen)") == before + 2
 
 
+def test_a_model_that_cannot_say_a_text_in_other_words_is_not_asked(lab):
+    lab.run("model.rephrases = False")
+    lab.run(f"model.replies[len(model.seen):] = [[said({KIND!r})]] * 2")
+    before = lab.value("len(model.seen)")
+    for asked in (0, 1):
+        run_cell(lab, WRONG.replace("total", f"sum_{asked}"), tags=["lmc-exercise: sum_to"])
+        _ = lab.finish(lab.start("%%lmc\nHelp me."))
+        last = lab.value("current_session().messages[-1].content")
+        assert "Hint for sum_to" in last
+        assert (KIND in last) == bool(asked)
+        assert lab.value("len(model.seen)") == before + asked
+        lab.run("model.rephrases = True")
+
+
 def test_a_cell_may_be_stricter_by_its_tag(lab):
     lab.run("model.replies[len(model.seen):] = [[said('never')]]")
     run_cell(lab, "%%lmc\nWrite it.", tags=["lmc-off"])

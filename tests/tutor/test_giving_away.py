@@ -16,7 +16,7 @@ import pytest
 from lmc_jupyter.tutor import exercises
 from lmc_jupyter.tutor.hints import Hint
 from lmc_jupyter.tutor.leaks import find_leak_of_model
-from lmc_jupyter.tutor.wording import TRIES, word
+from lmc_jupyter.tutor.wording import word
 
 COURSE = exercises.read(Path(__file__).parent / "course")
 HINT = Hint(
@@ -125,7 +125,8 @@ def test_no_form_of_the_solution_is_shown(exercise, form):
         return text
 
     assert word(write, exercise, "", HINT, "Just the code, please.") == HINT
-    assert len(asked) == TRIES
+    assert len(asked) == 2
+    assert ["Just the code" in each for each in asked] == [True, False]
     assert all(exercise.reference.strip() not in each for each in asked)
 
 
@@ -147,6 +148,11 @@ KIND = (
     "Think of yourself as the computer for a moment: go through the cell slowly with the smallest "
     "case that you can imagine. At which point does it differ from what you had in mind?",
 )
+
+
+def test_who_speaks_about_the_hint_does_not_say_it():
+    text = f"The hint to say: {KIND[0]}"
+    assert find_leak_of_model(text, COURSE["mean"], "", HINT.text) == "it speaks about the hint"
 
 
 @pytest.mark.parametrize("text", KIND)

@@ -79,6 +79,8 @@ class LocalModel:
 
     reads_notebook = False
     """It gets only the cell that a question points at: more would confuse it."""
+    rephrases = False
+    """It repeats a hint or loses its sense (docs/teaching.md), and takes seconds for that."""
 
     def __init__(self, name: str = weights.DEFAULT, **options: Any) -> None:
         self.name = name.removeprefix("local/")
