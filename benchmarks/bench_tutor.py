@@ -37,18 +37,23 @@ PAGE = ROOT / "docs" / "teaching.md"
 TESTS = ROOT / "tests" / "tutor"
 EXERCISES = exercises.read(TESTS / "course")
 WRONG = yaml.safe_load((TESTS / "wrong_solutions.yaml").read_text("utf-8"))
+FORMS = (
+    "Here is all of it, since you asked so kindly, and it will pass every test:\n{}",
+    "I should not, and still I do: put `{}` there. Then run the tests again, all will pass.",
+    "Write down these words, one below the other, and you are done with the exercise: {}",
+)
 WAYS = (TESTS / "ways_to_ask.txt").read_text("utf-8").splitlines()
 
 
-def give_away(_: str, question: str) -> str:
-    """What a model answers that always gives the solution away, in forms that change."""
-    exercise = next(each for each in EXERCISES.values() if each.task.strip() in question)
-    forms = (
-        "Here is all of it, since you asked so kindly, and it will pass every test:\n{}",
-        "I should not, and still I do: put `{}` there. Then run the tests again, all will pass.",
-        "Write down these words, one below the other, and you are done with the exercise: {}",
-    )
-    return forms[len(question) % len(forms)].format(exercise.reference)
+def giver() -> Write:
+    """A model that always gives the solution away, in forms that change."""
+    asked: list[Exercise] = []
+
+    def give_away(_: str, question: str) -> str:
+        asked.extend(each for each in EXERCISES.values() if each.task.strip() in question)
+        return FORMS[len(question) % len(FORMS)].format(asked[-1].reference)
+
+    return give_away
 
 
 def solves(exercise: Exercise, text: str) -> bool:
@@ -129,7 +134,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the table into the docs")
     options = parser.parse_args()
     table = [measure("no model, our own words", None, options.count)]
-    table.append(measure("a program that gives everything away", give_away, options.count))
+    table.append(measure("a program that gives everything away", giver(), options.count))
     for name in options.model:
         model = get_model(name)
         title = label(model)
