@@ -225,10 +225,10 @@ class Records:
             self._records.append(record)
             if message.role != "computer":
                 block = record if record.is_block else None
-            elif block is not None and record.note is None:
-                fate = "stopped" if is_partial(message) else block.marks.get("fate", "ran")
-                took = {SECONDS: message.extra.get(SECONDS)}
-                block.marks |= {"fate": fate, **(took if isinstance(took[SECONDS], float) else {})}
+            elif block is not None and is_partial(message):
+                seconds = message.extra.get(SECONDS)
+                took = {"seconds": seconds} if isinstance(seconds, float) else {}
+                block.marks |= {"fate": "stopped", **took}
             if after is None or after.type != "console":
                 continue
             if record.is_page:
