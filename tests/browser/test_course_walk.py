@@ -9,7 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from playwright.sync_api import expect
+from browser.conftest import Notebook
+from playwright.sync_api import Locator, expect
 from test_accessible import themes
 from test_course_in_lab import picture
 
@@ -36,6 +37,16 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
+def try_it(notebook: Notebook) -> Locator:
+    """Run a wrong attempt; the buttons below its exercise."""
+    notebook.run_code(0)
+    notebook.wait_done(0)
+    notebook.page.evaluate(WRITE, WRONG)
+    notebook.run_code(1)
+    notebook.wait_done(1)
+    return notebook.cell(1).get_by_role("group", name="Exercise sum_to").get_by_role("button")
+
+
 def test_from_an_empty_folder_to_the_report(lab, open_notebook, page):
     teacher = lab.root / "teacher"
     teacher.mkdir()
@@ -46,12 +57,7 @@ def test_from_an_empty_folder_to_the_report(lab, open_notebook, page):
     pupils = teacher / "course" / "pupils"
 
     notebook = open_notebook("teacher/course/pupils/lists.ipynb")
-    notebook.run_code(0)
-    notebook.wait_done(0)
-    page.evaluate(WRITE, WRONG)
-    notebook.run_code(1)
-    notebook.wait_done(1)
-    buttons = notebook.cell(1).get_by_role("group", name="Exercise sum_to").get_by_role("button")
+    buttons = try_it(notebook)
     buttons.nth(1).focus()
     page.keyboard.press("Enter")
     panel = page.locator("#lmc-sidebar")
@@ -96,12 +102,7 @@ def test_a_pupil_of_notebook_7_has_hints_and_tests_below_an_exercise(notebook7, 
     run(folder, "-m", "lmc_jupyter", "course", "build", "course")
     notebook = open_in_notebook7("class/course/pupils/lists.ipynb")
     page = notebook.page
-    notebook.run_code(0)
-    notebook.wait_done(0)
-    page.evaluate(WRITE, WRONG)
-    notebook.run_code(1)
-    notebook.wait_done(1)
-    buttons = notebook.cell(1).get_by_role("group", name="Exercise sum_to").get_by_role("button")
+    buttons = try_it(notebook)
     buttons.nth(0).click()
     panel = page.locator("#lmc-sidebar")
     said = panel.get_by_role("log")
