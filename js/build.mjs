@@ -30,12 +30,18 @@ const COMMON = {
   logLevel: "warning",
 };
 
-/** KaTeX's style sheet for our formulas only, without its fonts, which come with the first formula. */
+/**
+ * KaTeX's style sheet for our formulas only, without its fonts, which come with the first formula;
+ * its typewriter font does not come (src/katex.ts), the font of code stands for it.
+ */
 const KATEX_UNDER_LMC = {
   name: "katex-under-lmc",
   setup(build) {
     build.onLoad({ filter: /katex[\\/]dist[\\/]katex\.css$/ }, async ({ path }) => {
-      const rules = (await readFile(path, "utf8")).replace(/@font-face\s*\{[^}]*\}/g, "").replace(/^body\b/m, "&");
+      const rules = (await readFile(path, "utf8"))
+        .replace(/@font-face\s*\{[^}]*\}/g, "")
+        .replace(/^body\b/m, "&")
+        .replaceAll("KaTeX_Typewriter", "var(--lmc-mono)");
       return { contents: `.lmc{${rules}}`, loader: "css" };
     });
   },

@@ -111,7 +111,7 @@ def test_the_wheel_carries_the_widget_and_the_extension_where_jupyterlab_looks(w
             assert packed.read(name) == (ROOT / name).read_bytes()
     assert not [name for name in names if name.startswith(("js/", "tests/"))]
     assert len([name for name in names if name.endswith("/schemas/lmc-jupyter/panel.json")]) == 1
-    assert wheel.stat().st_size < 1_260_000, "katex.js with its fonts is a quarter of it"
+    assert wheel.stat().st_size < 1_260_000, "katex.js with its fonts is a sixth of it"
 
 
 ADDRESS = re.compile(r"""(?:https?|wss?):(?:\\?/){2}[^"'`)\s]*""")

@@ -2,7 +2,8 @@
  * KaTeX with its fonts as a file of its own, loaded when the first formula appears (render/math.ts).
  *
  * One rule: nothing is fetched. Its style sheet is in the widget's own, its fonts are in this file,
- * so that a formula looks the same where the machine has no mathematics font.
+ * so that a formula looks the same where the machine has no mathematics font. Code in a formula
+ * (\texttt) has the font of all code (build.mjs): a font of its own would be 14 kB in each wheel.
  */
 
 import katex from "katex";
@@ -17,7 +18,6 @@ import size1Regular from "katex/dist/fonts/KaTeX_Size1-Regular.woff2";
 import size2Regular from "katex/dist/fonts/KaTeX_Size2-Regular.woff2";
 import size3Regular from "katex/dist/fonts/KaTeX_Size3-Regular.woff2";
 import size4Regular from "katex/dist/fonts/KaTeX_Size4-Regular.woff2";
-import typewriterRegular from "katex/dist/fonts/KaTeX_Typewriter-Regular.woff2";
 
 /** [family, weight, style, address of its data]; the browser makes what is rare of the regular ones. */
 const FONTS = [
@@ -32,7 +32,6 @@ const FONTS = [
   ["KaTeX_Size2", "normal", "normal", size2Regular],
   ["KaTeX_Size3", "normal", "normal", size3Regular],
   ["KaTeX_Size4", "normal", "normal", size4Regular],
-  ["KaTeX_Typewriter", "normal", "normal", typewriterRegular],
 ] as const;
 
 if (typeof FontFace === "function") {
