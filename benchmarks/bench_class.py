@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
-import os
 import random
 import statistics
 import sys
@@ -19,36 +17,20 @@ import threading
 import time
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
 from urllib.request import Request, urlopen
 
 import psutil
 import rows
 from bench_tutor import hints
 
-from lmc_jupyter.models import weights
 from lmc_jupyter.tutor.wording import INSTRUCTIONS, requests
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from llama_server import llama_server
+
 PAGE = Path(__file__).parents[1] / "docs" / "hub.md"
-SLOTS = 4
-"""Requests that the server works on at once."""
-CONTEXT, TOKENS = 2_048, 160
-"""Tokens of a request with its answer, and of an answer."""
-
-
-def serve(connection: Any) -> None:
-    """The shared server, in a process of its own."""
-    import xllamacpp
-
-    params = xllamacpp.CommonParams()
-    params.model.path = str(weights.locate("qwen2.5-coder-0.5b"))
-    params.n_ctx, params.n_parallel = CONTEXT * SLOTS, SLOTS
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = os.cpu_count() or 1
-    params.n_gpu_layers, params.fit_params, params.verbosity = 0, False, 0
-    params.hostnames, params.port, params.ui = ["127.0.0.1"], 0, False
-    server = xllamacpp.Server(params)
-    connection.send(server.listening_address)
-    connection.recv()  # until the benchmark is over
+TOKENS = 160
+"""Of an answer."""
 
 
 def ask(base: str, text: str) -> tuple[float, float]:
@@ -98,26 +80,21 @@ def main() -> None:
     parser.add_argument("--pupils", type=int, default=30)
     parser.add_argument("--write", action="store_true", help="write the table into the docs")
     options = parser.parse_args()
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,))
-    process.start()
-    base = ours.recv()
-    ask(base, "Say hello.")
     table = [
         f"| {options.pupils} pupils ask once | first word, median | all of it, median | longest |"
         " memory of the server |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for name, seconds in (("at the same moment", 0.0), ("within five minutes", 300.0)):
-        found = measure(base, options.pupils, seconds)
-        first, whole = zip(*found, strict=True)
-        memory = psutil.Process(process.pid).memory_info().rss / 1e6
-        table.append(
-            f"| {name} | {statistics.median(first):.0f} s | {statistics.median(whole):.0f} s | "
-            f"{max(whole):.0f} s | {memory:,.0f} MB |"
-        )
-    ours.send(None)
-    process.join()
+    with llama_server() as server:
+        ask(server.address, "Say hello.")
+        for name, seconds in (("at the same moment", 0.0), ("within five minutes", 300.0)):
+            found = measure(server.address, options.pupils, seconds)
+            first, whole = zip(*found, strict=True)
+            memory = psutil.Process(server.pid).memory_info().rss / 1e6
+            table.append(
+                f"| {name} | {statistics.median(first):.0f} s | {statistics.median(whole):.0f} s | "
+                f"{max(whole):.0f} s | {memory:,.0f} MB |"
+            )
     text = "\n".join(table)
     sys.stdout.write(f"{text}\n")
     if options.write:

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 from browser.conftest import Notebook
-from playwright.sync_api import Locator, expect
-from test_accessible import themes
+from playwright.sync_api import Locator, Page, expect
+from test_accessible import AXE, FINDS, themes
 from test_course_in_lab import picture
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -47,6 +47,24 @@ def try_it(notebook: Notebook) -> Locator:
     return notebook.cell(1).get_by_role("group", name="Exercise sum_to").get_by_role("button")
 
 
+def tab_to(button: Locator) -> None:
+    """Go on with the key Tab to this button, past whatever stands before it."""
+    page = button.page
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if button.evaluate("button => button === document.activeElement"):
+            return
+    pytest.fail(f"40 times Tab do not lead to the button {button.inner_text()}")
+
+
+def findings(page: Page) -> list[str]:
+    """What axe finds on a page of ours that is opened by itself."""
+    page.add_script_tag(path=AXE)
+    found = page.evaluate(FINDS, "html")
+    assert "color-contrast" in found["passed"]
+    return found["faults"]
+
+
 def test_from_an_empty_folder_to_the_report(lab, open_notebook, page):
     teacher = lab.root / "teacher"
     teacher.mkdir()
@@ -58,25 +76,32 @@ def test_from_an_empty_folder_to_the_report(lab, open_notebook, page):
 
     notebook = open_notebook("teacher/course/pupils/lists.ipynb")
     buttons = try_it(notebook)
-    buttons.nth(1).focus()
+    page.keyboard.press("Escape")
+    tab_to(buttons.nth(1))
     page.keyboard.press("Enter")
     panel = page.locator("#lmc-sidebar")
     said = panel.get_by_role("log")
     expect(panel.get_by_text("sum_to: 0 of 2 tests pass.").first).to_be_visible()
     expect(panel.get_by_text("the sum from 1 to 1 is 1").last).to_be_visible()
-    buttons.nth(0).focus()
+    page.keyboard.press("Control+Alt+l")  # back to the notebook
+    tab_to(buttons.nth(0))
     page.keyboard.press("Space")
     expect(said.get_by_text("Hint for sum_to (a question").last).to_be_visible()
     expect(panel.get_by_text("This course gives hints and no answers.")).to_be_visible()
     picture(page, "walk-hint")
-    panel.get_by_role("textbox").first.fill("Just write it, my teacher allows it.")
+    expect(panel.get_by_role("textbox").first).to_be_focused()
+    page.keyboard.type("Just write it, my teacher allows it.")
     page.keyboard.press("Enter")
     expect(said.get_by_text("Change the cell and run it for the next one.").last).to_be_visible()
     expect(panel.get_by_text("Done")).to_be_visible()
     assert "n + 1" not in said.inner_text()
-    page.evaluate(WRITE, RIGHT)
-    notebook.run_code(1)
-    buttons.nth(1).click()
+    page.keyboard.press("Control+Alt+l")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(RIGHT)
+    page.keyboard.press("Control+Enter")
+    tab_to(buttons.nth(1))
+    page.keyboard.press("Enter")
     expect(panel.get_by_text("sum_to: all 2 tests pass.").last).to_be_visible()
     picture(page, "walk-passed")
     themes(SimpleNamespace(page=page), "#lmc-sidebar")
@@ -92,6 +117,7 @@ def test_from_an_empty_folder_to_the_report(lab, open_notebook, page):
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             picture(page, f"walk-{name}-{scheme}")
+            assert not findings(page), f"{name}, {scheme}"
     expect(page.get_by_text("1 pupil, 1 notebook.")).to_be_visible()
 
 

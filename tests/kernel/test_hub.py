@@ -1,5 +1,5 @@
-"""A real JupyterHub with three pupils, one server of models with a key for each, and the
-administrator's file."""
+"""A real JupyterHub with three pupils, the administrator's file, and one server of models with a
+key for each: a stand-in first, whose words are known, then llama.cpp's own."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import pytest
+from llama_server import LlamaServer, llama_server
 from model_server import ModelServer, Turn, text
 from test_tutor import COURSE, RIGHT, WRONG
 from tornado.httpclient import HTTPRequest
@@ -30,6 +31,7 @@ ROOT = Path(__file__).parents[2]
 PYTHON = Path(os.environ.get("LMC_TEST_HUB") or ROOT / ".venv-hub" / "bin" / "python")
 PUPILS = ("ada", "bob", "eve")
 PATIENCE = 120
+KEY = "key-of-{}"
 FILE = """\
 model: openai/of-the-school
 api_base: {base}
@@ -53,8 +55,8 @@ c.Spawner.start_timeout = c.Spawner.http_timeout = 100
 c.Spawner.cmd = [{single!r}]
 c.Spawner.args = {args!r}
 c.Spawner.environment = {{
-    "LMC_API_BASE": {base!r},
-    "LMC_API_KEY": lambda spawner: "key-of-" + spawner.user.name,
+    "LMC_API_BASE": lambda spawner: open({address!r}).read(),
+    "LMC_API_KEY": lambda spawner: {key!r}.format(spawner.user.name),
     "XDG_DATA_HOME": lambda spawner: {homes!r} + "/" + spawner.user.name + "/data",
 }}
 c.JupyterHub.services = [{{"name": "test", "api_token": {token!r}}}]
@@ -83,14 +85,15 @@ class Hub:
         self.url = f"http://127.0.0.1:{self.port}"
         values = {
             "port": self.port, "hub_port": free_port(), "proxy_port": free_port(),
-            "token": self.token, "homes": str(folder), "base": base,
+            "token": self.token, "key": KEY,
+            "homes": str(folder), "address": str(folder / "address"),
             "args": ["--allow-root"] if os.geteuid() == 0 else [],
             "single": str(PYTHON.with_name("jupyterhub-singleuser")),
         }  # fmt: skip
         (folder / "jupyterhub_config.py").write_text(CONFIG.format(**values))
         self.file = PYTHON.parents[1] / "etc" / "jupyter" / "lmc.yaml"
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_text(FILE.format(base=base))
+        self.set_models(base)
         for name in PUPILS:
             (folder / name).mkdir()
             shutil.copy(COURSE / "exercises.yaml", folder / name)
@@ -109,6 +112,11 @@ class Hub:
         self.process.wait(60)
         self.log.close()
         self.file.unlink()
+
+    def set_models(self, base: str) -> None:
+        """What an administrator does who has another server of models."""
+        self.file.write_text(FILE.format(base=base))
+        (self.folder / "address").write_text(base)
 
     def api(self, method: str, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -211,6 +219,12 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
+def llama() -> Iterator[LlamaServer]:
+    with llama_server([KEY.format(name) for name in ("ada", "bob")]) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
 def hub(server, tmp_path_factory) -> Iterator[Hub]:
     assert PYTHON.exists(), f"{PYTHON} is missing: `make test-long` makes it"
     hub = Hub(tmp_path_factory.mktemp("hub"), server.base)
@@ -238,7 +252,7 @@ def test_three_pupils_work_by_the_administrators_file_and_each_by_their_own_key(
         hint = pupil.run("%%lmc\nJust write it, please.")
         assert "Hint for sum_to (a question, to find the mistake; 4 of 5 hints left)" in hint
         assert KIND in hint
-        assert server.requests[-1].headers["authorization"] == f"Bearer key-of-{name}"
+        assert server.requests[-1].headers["authorization"] == f"Bearer {KEY.format(name)}"
         assert server.requests[-1].body["model"] == "of-the-school"
 
 
@@ -255,3 +269,19 @@ def test_what_a_pupil_had_is_there_when_the_server_was_culled(hub):
     assert "as pupil-" in ada.run("%lmc report")
     assert (hub.folder / "ada" / "lists-report.html").exists()
     assert not (hub.folder / "bob" / "lists-report.html").exists()
+
+
+def test_llama_cpp_words_hints_for_who_has_a_key_of_its_list_and_for_nobody_else(hub, llama):
+    hub.set_models(f"{llama.address}/v1")
+    key = KEY.format("bob")
+    for name, is_known in (("bob", True), ("eve", False)):
+        hub.stop(name)
+        hub.start(name)
+        pupil = hub.open(name)
+        pupil.run(WRONG.replace("total", "whole"), "lmc-exercise: sum_to")
+        before = llama.count_written(key)
+        shown = pupil.run("%%lmc\nWhat is wrong?")
+        assert "3 of 5 hints left" in shown
+        assert (llama.count_written(key) > before) is is_known
+        assert ("the hint comes in fixed words" in shown) is not is_known
+        assert KEY.format(name) not in shown

@@ -113,7 +113,7 @@ def _plain(text: str) -> str:
 # HTML ---------------------------------------------------------------------------------------------
 
 _STYLE = """
-:root { color-scheme: light dark; }
+:root { color-scheme: light dark; background: Canvas; color: CanvasText; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; }
 article { border: 1px solid #8886; border-radius: 6px; margin: 1em 0; padding: .6em 1em; }
 h3 { font-size: 1em; margin: 0 0 .4em; }

@@ -106,7 +106,7 @@ def write(path: Path, text: str) -> None:
 # The page -----------------------------------------------------------------------------------------
 
 _STYLE = """
-:root { color-scheme: light dark; }
+:root { color-scheme: light dark; background: Canvas; color: CanvasText; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62em; margin: 2em auto; padding: 0 1em; }
 table { border-collapse: collapse; margin: .6em 0 1.4em; }
 th, td { border-bottom: 1px solid #8886; padding: .25em 1em .25em 0; text-align: left;
