@@ -69,6 +69,11 @@ interface Props {
   widget: ShowWidget | null;
 }
 
+/** A word of a command, whatever is in it: adjoining quotations are one word, with and without escapes. */
+function quote(word: string): string {
+  return /^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+}
+
 function Panel({ transport, conversation, trusted, widget }: Props): VNode {
   useHappenings(conversation, "state", "ask", "input", "configured", "ready", "trouble", "turns");
   const [notice, setNotice] = useState<Notice>(null);
@@ -223,8 +228,8 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
       return;
     }
     if ("exercise" in about) {
-      const { wish, exercise } = about;
-      await send({ text: `%lmc ${wish} ${/\s/.test(exercise) ? JSON.stringify(exercise) : exercise}`, attachments: [] });
+      const expected = about.wish === "hint" && about.expected ? ` --expected=${quote(about.expected)}` : "";
+      await send({ text: `%lmc ${about.wish} ${quote(about.exercise)}${expected}`, attachments: [] });
       return;
     }
     const { wish, cell } = about;

@@ -326,8 +326,10 @@ export type AboutCell =
   | { wish: "fix" | "explain" | "ask"; cell: ShownCell }
   /** Put the proposal with this id into a cell. */
   | { wish: Taken; proposal: string }
-  /** A hint for the exercise with this id, or its tests. */
-  | { wish: "hint" | "test"; exercise: string };
+  /** A hint for the exercise with this id; what the pupil expected, "" for nothing. */
+  | { wish: "hint"; exercise: string; expected: string }
+  /** Its tests. */
+  | { wish: "test"; exercise: string };
 
 /** Where code comes from that is put into a cell: `metadata.lmc` of the cell, with its text's SHA-256. */
 export interface Origin {

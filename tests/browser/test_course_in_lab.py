@@ -40,7 +40,9 @@ def test_a_course_gives_hints_and_no_answers(chat, lab):
     cell = chat.notebook.cell(at)
     buttons = cell.get_by_role("group", name="Exercise sum_to").get_by_role("button")
     expect(buttons).to_have_text(["Hint", "Run the tests"])
+    cell.get_by_label("What did you expect?").fill('it\'s "ten", -1 for $4')
     buttons.nth(0).click()
+    expect(cell.get_by_label("What did you expect?")).to_have_value("")
     again = "Change the cell and run it for the next one."
     expect(chat.panel.get_by_role("log").get_by_text(again).last).to_be_visible()
     picture(chat.page, "panel-hint")

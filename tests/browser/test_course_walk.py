@@ -47,14 +47,14 @@ def try_it(notebook: Notebook) -> Locator:
     return notebook.cell(1).get_by_role("group", name="Exercise sum_to").get_by_role("button")
 
 
-def tab_to(button: Locator) -> None:
-    """Go on with the key Tab to this button, past whatever stands before it."""
-    page = button.page
+def tab_to(place: Locator) -> None:
+    """Go on with the key Tab to this place, past whatever stands before it."""
+    page = place.page
     for _ in range(40):
         page.keyboard.press("Tab")
-        if button.evaluate("button => button === document.activeElement"):
+        if place.evaluate("place => place === document.activeElement"):
             return
-    pytest.fail(f"40 times Tab do not lead to the button {button.inner_text()}")
+    pytest.fail(f"40 times Tab do not lead to {place}")
 
 
 def findings(page: Page) -> list[str]:
@@ -84,7 +84,9 @@ def test_from_an_empty_folder_to_the_report(lab, open_notebook, page):
     expect(panel.get_by_text("sum_to: 0 of 2 tests pass.").first).to_be_visible()
     expect(panel.get_by_text("the sum from 1 to 1 is 1").last).to_be_visible()
     page.keyboard.press("Control+Alt+l")  # back to the notebook
-    tab_to(buttons.nth(0))
+    tab_to(notebook.cell(1).get_by_label("What did you expect?"))
+    page.keyboard.type('it\'s "ten" for $4; -1 for none')
+    page.keyboard.press("Tab")
     page.keyboard.press("Space")
     expect(said.get_by_text("Hint for sum_to (a question").last).to_be_visible()
     expect(panel.get_by_text("This course gives hints and no answers.")).to_be_visible()
@@ -118,6 +120,7 @@ def test_from_an_empty_folder_to_the_report(lab, open_notebook, page):
             page.emulate_media(color_scheme=scheme)
             picture(page, f"walk-{name}-{scheme}")
             assert not findings(page), f"{name}, {scheme}"
+            expect(page.get_by_text('it\'s "ten" for $4; -1 for none')).to_be_visible()
     expect(page.get_by_text("1 pupil, 1 notebook.")).to_be_visible()
 
 

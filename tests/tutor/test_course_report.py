@@ -80,8 +80,8 @@ def test_the_page_of_a_class_counts_each_exercise(tmp_path, capsys):
     assert ["sum_to(4) == 10", "1"] in found
     assert ["sum_to(0) == 0", "1"] in found
     assert ["off by one", "2"] in found
-    assert ["pupil-ada", "3", "12", "2"] in found
-    assert ["pupil-bob", "1", "not yet", "0"] in found
+    assert ["pupil-ada", "3", "12", "2", "1"] in found
+    assert ["pupil-bob", "1", "not yet", "0", "0"] in found
     assert ["asked for the solution", "Just the code, please"] in found
     assert ["asked about an error", "Why is it wrong?"] in found
     assert ["other", "ten &amp; &lt;b&gt;"] in found

@@ -1,6 +1,6 @@
 /**
- * The buttons Hint and Run the tests below the cell of an exercise, which has the tag
- * `lmc-exercise: ID`.
+ * The line "What did you expect?" and the buttons Hint and Run the tests below the cell of an
+ * exercise, which has the tag `lmc-exercise: ID`.
  *
  * One rule: they say to the panel what a person could type; which hint comes the kernel decides.
  */
@@ -56,16 +56,33 @@ function row(exercise: string, trans: TranslationBundle, ask: (about: AboutCell)
   node.setAttribute("role", "group");
   node.setAttribute("aria-label", trans.__("Exercise %1", exercise));
   node.dataset.lmSuppressShortcuts = "true"; // Enter presses the button, and edits no cell
-  const add = (wish: "hint" | "test", label: string, caption: string) => {
+  const expected = document.createElement("input");
+  expected.type = "text";
+  expected.className = "lmc-exercise-expected";
+  expected.placeholder = trans.__("What did you expect?");
+  expected.setAttribute("aria-label", expected.placeholder);
+  expected.title = trans.__("It goes along with Hint, and may stay empty");
+  expected.maxLength = 500; // characters that the kernel notes
+  const hint = () => {
+    ask({ wish: "hint", exercise, expected: expected.value.trim() });
+    expected.value = "";
+  };
+  expected.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.isComposing) hint();
+  });
+  const add = (label: string, caption: string, press: () => void) => {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "lmc-traceback-button";
     button.textContent = label;
     button.title = caption;
-    button.addEventListener("click", () => ask({ wish, exercise }));
+    button.addEventListener("click", press);
     node.append(button);
   };
-  add("hint", trans.__("Hint"), trans.__("One step about what you have tried; run the cell first"));
-  add("test", trans.__("Run the tests"), trans.__("Which test fails, in your teacher's words"));
+  node.append(expected);
+  add(trans.__("Hint"), trans.__("One step about what you have tried; run the cell first"), hint);
+  add(trans.__("Run the tests"), trans.__("Which test fails, in your teacher's words"), () =>
+    ask({ wish: "test", exercise }),
+  );
   return node;
 }

@@ -234,10 +234,14 @@ class _Tally:
         if kinds:
             yield _table(("hints about", "number"), kinds.most_common(MOST_ROWS))
         rows = [
-            (each.name, len(each.attempts), _when(each.minutes), len(each.hints))
+            (
+                each.name, len(each.attempts), _when(each.minutes), len(each.hints),
+                sum(1 for hint in each.hints if hint.get("expected")),
+            )
             for each in self.pupils
-        ]
-        yield _table(("pupil", "attempts", "minutes to the first pass", "hints"), rows)
+        ]  # fmt: skip
+        head = ("pupil", "attempts", "minutes to the first pass", "hints", "expectations")
+        yield _table(head, rows)
         yield from self._questions()
 
     def _questions(self) -> Iterator[str]:
