@@ -155,6 +155,19 @@ def test_who_speaks_about_the_hint_does_not_say_it():
     assert find_leak_of_model(text, COURSE["mean"], "", HINT.text) == "it speaks about the hint"
 
 
+OFFERS = (
+    "Sure, I'd be happy to help you with that! Please provide the code you're working on. Which "
+    "values does it have at the beginning?",
+    "Good question! I’ll go through it from the beginning with you, one value after the other, and "
+    "we compare. Where do you think that it begins to differ?",
+)
+
+
+@pytest.mark.parametrize("text", OFFERS)
+def test_who_offers_to_do_the_work_says_no_hint(text):
+    assert find_leak_of_model(text, COURSE["mean"], "", HINT.text) == "it speaks of itself"
+
+
 @pytest.mark.parametrize("text", KIND)
 @pytest.mark.parametrize("exercise", COURSE.values(), ids=COURSE)
 def test_control_kind_words_that_give_nothing_away_are_shown(exercise, text):
