@@ -29,7 +29,8 @@ LONGEST = 30
 """Letters of the longest word of a hint that a model wrote."""
 _OF_HINT = re.compile(r"\b(?:the|this|that|your) hint\b", re.I)
 _OF_ITSELF = re.compile(
-    r"\b(?:I['’](?:d|ll|m)|I (?:am|can|could|will|would)|let me|please (?:provide|send|share))\b",
+    r"\b(?:I['\u2019](?:d|ll|m)|I (?:am|can|could|will|would)|let me|"
+    r"please (?:provide|send|share))\b",
     re.I,
 )
 """A model that asks for the work, or offers to do it, says no hint."""

@@ -158,8 +158,8 @@ def test_who_speaks_about_the_hint_does_not_say_it():
 OFFERS = (
     "Sure, I'd be happy to help you with that! Please provide the code you're working on. Which "
     "values does it have at the beginning?",
-    "Good question! I’ll go through it from the beginning with you, one value after the other, and "
-    "we compare. Where do you think that it begins to differ?",
+    "Good question! I\u2019ll go through it from the beginning with you, value by value, "
+    "and we compare. Where do you think that it begins to differ?",
 )
 
 
