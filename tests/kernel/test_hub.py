@@ -25,6 +25,8 @@ from test_tutor import COURSE, RIGHT, WRONG
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
+from lmc_jupyter.models import weights
+
 pytestmark = [pytest.mark.kernel, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +58,7 @@ c.Spawner.cmd = [{single!r}]
 c.Spawner.args = {args!r}
 c.Spawner.environment = {{
     "LMC_API_BASE": lambda spawner: open({address!r}).read(),
+    "LMC_CACHE": {cache!r},
     "LMC_API_KEY": lambda spawner: {key!r}.format(spawner.user.name),
     "XDG_DATA_HOME": lambda spawner: {homes!r} + "/" + spawner.user.name + "/data",
 }}
@@ -87,6 +90,7 @@ class Hub:
             "port": self.port, "hub_port": free_port(), "proxy_port": free_port(),
             "token": self.token, "key": KEY,
             "homes": str(folder), "address": str(folder / "address"),
+            "cache": str(weights.directory().parent),
             "args": ["--allow-root"] if os.geteuid() == 0 else [],
             "single": str(PYTHON.with_name("jupyterhub-singleuser")),
         }  # fmt: skip
@@ -248,6 +252,11 @@ def test_three_pupils_work_by_the_administrators_file_and_each_by_their_own_key(
         for line in ("%config LMC.tutor = ''", "%config LMC.agents = 'ask'",
                      "%config LMC.context = 'notebook'", "%lmc model openai/other"):  # fmt: skip
             assert "has set" in pupil.run(line), line
+        found = pupil.run(
+            "from pathlib import Path\nfrom lmc_jupyter.models import weights\n"
+            "print(Path.home(), weights.locate('qwen2.5-coder-0.5b'))"
+        )
+        assert found.strip() == f"{hub.folder / name} {weights.locate('qwen2.5-coder-0.5b')}"
         pupil.run(WRONG, "lmc-exercise: sum_to")
         hint = pupil.run("%%lmc\nJust write it, please.")
         assert "Hint for sum_to (a question, to find the mistake; 4 of 5 hints left)" in hint
