@@ -121,7 +121,8 @@ def of_pupil(submission: Submission) -> str:
     data = json.dumps(asdict(submission), ensure_ascii=False).replace("<", "\\u003c")
     words = (
         "<p>This is all that your teacher gets if you hand this file in: your attempts, the hints "
-        f"that you had, and what you asked. You are there as <b>{escape(submission.pupil)}</b>.</p>"
+        "that you had, what you asked, and what you expected. You are there as "
+        f"<b>{escape(submission.pupil)}</b>.</p>"
     )
     script = f'<script type="application/json" id="lmc-submission">{data}</script>'
     return _page(f"My work in {submission.notebook}", [words, *_sections([submission])], script)
