@@ -15,7 +15,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 from pathlib import Path
 
 import rows
@@ -133,17 +133,22 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100, help="at most so many of each")
     parser.add_argument("--write", action="store_true", help="write the table into the docs")
     options = parser.parse_args()
-    table = [measure("no model, our own words", None, options.count)]
-    table.append(measure("a program that gives everything away", giver(), options.count))
+    writers: list[tuple[str, Write | None]] = [
+        ("no model, our own words", None),
+        ("a program that gives everything away", giver()),
+    ]
     for name in options.model:
         model = get_model(name)
-        title = label(model)
-        table.append(measure(title, lambda i, q, model=model: ask(model, i, q), options.count))
+        writers.append((label(model), lambda i, q, model=model: ask(model, i, q)))
     head = ["who words the hint", "hints in its words", "names the true line",
             "hints that show a solution", "of 100 ways to ask, a solution shown"]  # fmt: skip
-    lines = [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *table]]
+    lines = []
+    for row in chain(
+        [head, ["---"] * len(head)], (measure(*each, options.count) for each in writers)
+    ):
+        lines.append(f"| {' | '.join(row)} |")
+        print(lines[-1], flush=True)  # a model takes its time, and who stops it has the rows so far
     page = "\n".join(lines)
-    sys.stdout.write(f"{page}\n")
     if options.write:
         rows.write("tutor", page, PAGE)
 

@@ -27,13 +27,11 @@ MOST_CODE = 60
 
 LONGEST = 30
 """Letters of the longest word of a hint that a model wrote."""
-_OF_HINT = re.compile(r"\b(?:the|this|that|your) hint\b", re.I)
-_OF_ITSELF = re.compile(
-    r"\b(?:I['\u2019](?:d|ll|m)|I (?:am|can|could|will|would)|let me|"
-    r"please (?:provide|send|share))\b",
+_ASIDE = re.compile(
+    r"\b(?:(?:the|this|that|your) hint|I['\u2019](?:d|ll|m)|I (?:am|will)|let me|please provide)\b",
     re.I,
 )
-"""A model that asks for the work, or offers to do it, says no hint."""
+"""A model that speaks about the hint, asks for the work, or offers to do it, says no hint."""
 _SPELLED = re.compile(r"(?:\b[a-z]\b\W*){4}")
 _SIGNS = re.compile(r"[=+*/%<>\[\]{}|\\^~#@&]|\w\(|\d[a-z]|[a-z]\d|;$|_")
 _NUMBERS = re.compile(r"\d+")
@@ -104,10 +102,8 @@ def find_leak_of_model(text: str, exercise: Exercise, code: str, hint: str) -> s
         return found
     if "?" in hint and "?" not in text:
         return "it asks nothing, and the hint is a question"
-    if _OF_HINT.search(text) and not _OF_HINT.search(hint):
-        return "it speaks about the hint"
-    if _OF_ITSELF.search(text):
-        return "it speaks of itself"
+    if _ASIDE.search(text) and not _ASIDE.search(hint):
+        return "it speaks about the hint or itself"
     if count_hidden(text):
         return "it has hidden characters"
     known = f"{hint}\n{exercise.task}\n{code}"

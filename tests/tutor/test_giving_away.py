@@ -150,9 +150,12 @@ KIND = (
 )
 
 
+ASIDE = "it speaks about the hint or itself"
+
+
 def test_who_speaks_about_the_hint_does_not_say_it():
     text = f"The hint to say: {KIND[0]}"
-    assert find_leak_of_model(text, COURSE["mean"], "", HINT.text) == "it speaks about the hint"
+    assert find_leak_of_model(text, COURSE["mean"], "", HINT.text) == ASIDE
 
 
 OFFERS = (
@@ -165,7 +168,7 @@ OFFERS = (
 
 @pytest.mark.parametrize("text", OFFERS)
 def test_who_offers_to_do_the_work_says_no_hint(text):
-    assert find_leak_of_model(text, COURSE["mean"], "", HINT.text) == "it speaks of itself"
+    assert find_leak_of_model(text, COURSE["mean"], "", HINT.text) == ASIDE
 
 
 @pytest.mark.parametrize("text", KIND)

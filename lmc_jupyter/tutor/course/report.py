@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from html import escape
+from operator import attrgetter
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -78,10 +79,8 @@ def read(path: Path) -> Submission:
     match = _DATA.search(path.read_text("utf-8", errors="replace"))
     try:
         found = json.loads(match[1]) if match else {}
-        lists = {
-            key: tuple(_checked(each) for each in found[key])
-            for key in ("attempts", "hints", "questions")
-        }
+        kinds = ("attempts", "hints", "questions")
+        lists = {kind: tuple(map(_checked, found[kind])) for kind in kinds}
         texts = {key: str(found[key]) for key in ("pupil", "notebook", "made")}
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ExerciseError(f"{path.name} is no page that `%lmc report` made") from None
@@ -128,13 +127,10 @@ def of_pupil(submission: Submission) -> str:
     return _page(f"My work in {submission.notebook}", [words, *_sections([submission])], script)
 
 
-def _made(submission: Submission) -> str:
-    return submission.made
-
-
 def of_class(submissions: Sequence[Submission]) -> str:
     """The page of all pupils together."""
-    latest = {(each.pupil, each.notebook): each for each in sorted(submissions, key=_made)}
+    in_time = sorted(submissions, key=attrgetter("made"))
+    latest = {(each.pupil, each.notebook): each for each in in_time}
     found = list(latest.values())
     pupils = {each.pupil for each in found}
     words = f"<p>{len(pupils)} pupil{'' if len(pupils) == 1 else 's'}, {len(found)} "
@@ -235,10 +231,8 @@ class _Tally:
         if kinds:
             yield _table(("hints about", "number"), kinds.most_common(MOST_ROWS))
         rows = [
-            (
-                each.name, len(each.attempts), _when(each.minutes), len(each.hints),
-                sum(1 for hint in each.hints if hint.get("expected")),
-            )
+            (each.name, len(each.attempts), _when(each.minutes), len(each.hints),
+             sum(bool(hint.get("expected")) for hint in each.hints))
             for each in self.pupils
         ]  # fmt: skip
         head = ("pupil", "attempts", "minutes to the first pass", "hints", "expectations")

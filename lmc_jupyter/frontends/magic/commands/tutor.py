@@ -64,10 +64,9 @@ def test(call: Invocation, id: str | None) -> str:
     "report",
     "[PATH] [--name NAME]",
     help="write a page of your own work in this notebook, to hand in",
-    more="The page has your attempts, the hints that you had, what you asked and what you "
-    "expected. You are in it by a pseudonym; --name puts your name there, if your course wants "
-    "that. PATH is that of the notebook with -report.html, unless you name one; the page that was "
-    "there is replaced.",
+    more="The page has your attempts and hints, what you asked and what you expected. You are in "
+    "it by a pseudonym; --name puts your name there, if your course wants that. PATH is that of "
+    "the notebook with -report.html, unless you name one; the page that was there is replaced.",
 )
 def report(call: Invocation, path: str | None, name: str | None) -> str:
     from lmc_jupyter.tutor.course import report as pages
