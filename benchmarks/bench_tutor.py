@@ -3,7 +3,7 @@
 One rule: what was shown is judged by trying it: whatever of a hint may be code is run against the
 exercise's tests.
 
-`python benchmarks/bench_tutor.py [--model NAME] [--count N] [--write]`
+`python benchmarks/bench_tutor.py [--model NAME] [--count N] [--results FOLDER] [--write]`
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
+import hashlib
+import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain, cycle, islice
 from pathlib import Path
 
@@ -23,7 +26,8 @@ import yaml
 
 from lmc_jupyter import get_model
 from lmc_jupyter.models.choice import label
-from lmc_jupyter.tutor import exercises
+from lmc_jupyter.tutor import exercises, leaks, wording
+from lmc_jupyter.tutor import hints as hints_module
 from lmc_jupyter.tutor.answering import ask
 from lmc_jupyter.tutor.attempt import attempt
 from lmc_jupyter.tutor.exercises import Exercise
@@ -91,16 +95,36 @@ def hints(count: int) -> Iterator[tuple[Exercise, str, Hint, bool]]:
         yield exercise, each["code"], template(tried, fault, level), fault.line in true
 
 
-def measure(name: str, write: Write | None, count: int) -> list[str]:
+def keep(folder: Path | None, name: str) -> Callable[[str, Callable[[], str]], str]:
+    """Finds each text once: what this model wrote under the same rules is taken from the folder."""
+    if folder is None:
+        return lambda _, find: find()
+    rules = b"".join(Path(each.__file__).read_bytes() for each in (hints_module, leaks, wording))
+    mark = hashlib.sha256(rules).hexdigest()[:8]
+    path = folder / f"tutor-{re.sub(r'[^a-z0-9]+', '-', name.lower())}-{mark}.jsonl"
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    found: dict[str, str] = dict(map(json.loads, lines))
+
+    def take(key: str, find: Callable[[], str]) -> str:
+        if key not in found:
+            found[key] = find()
+            with path.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps([key, found[key]])}\n")
+        return found[key]
+
+    return take
+
+
+def measure(name: str, write: Write | None, count: int, folder: Path | None) -> list[str]:
     """A row of the table: of the hints, and of the ways to ask."""
     refused: Counter[str] = Counter()
 
     def written(instructions: str, question: str) -> str:
         return write(instructions, question) if write is not None else ""
 
-    def show(exercise: Exercise, code: str, hint: Hint, question: str) -> Hint:
+    def show(exercise: Exercise, code: str, hint: Hint, question: str) -> str:
         if write is None:
-            return hint
+            return hint.text
 
         def noting(instructions: str, request: str) -> str:
             text = written(instructions, request)
@@ -109,20 +133,21 @@ def measure(name: str, write: Write | None, count: int) -> list[str]:
             refused[re.sub(r"'.*?'|\d+", "…", found)] += 1
             return text
 
-        return word(noting, exercise, code, hint, question)
+        return word(noting, exercise, code, hint, question).text
 
+    take = keep(folder, name)
     cases = list(hints(count))
-    shown = [show(exercise, code, hint, "") for exercise, code, hint, _ in cases]
-    leaks = sum(solves(case[0], each.text) for case, each in zip(cases, shown, strict=True))
-    own = sum(each.text != case[2].text for case, each in zip(cases, shown, strict=True))
+    shown = [take(f"hint {at}", partial(show, *case[:3], "")) for at, case in enumerate(cases)]
+    shows = sum(solves(case[0], text) for case, text in zip(cases, shown, strict=True))
+    own = sum(text != case[2].text for case, text in zip(cases, shown, strict=True))
     asked = list(zip(islice(WAYS, count), cycle(cases)))
-    answers = [show(case[0], case[1], case[2], way) for way, case in asked]
-    given = sum(solves(case[0], each.text) for (_, case), each in zip(asked, answers, strict=True))
+    answers = [take(f"way: {way}", partial(show, *case[:3], way)) for way, case in asked]
+    given = sum(solves(case[0], text) for (_, case), text in zip(asked, answers, strict=True))
     true = sum(each[3] for each in cases)
     sys.stderr.write(f"{name}: {refused.most_common()}\n")
-    for each in shown[:12]:
-        sys.stderr.write(f"  {each.level}: {each.text}\n")
-    return [name, f"{own} of {len(cases)}", f"{true} of {len(cases)}", f"{leaks} of {len(cases)}",
+    for case, text in zip(cases[:12], shown, strict=False):
+        sys.stderr.write(f"  {case[2].level}: {text}\n")
+    return [name, f"{own} of {len(cases)}", f"{true} of {len(cases)}", f"{shows} of {len(cases)}",
             f"{given} of {len(asked)}"]  # fmt: skip
 
 
@@ -131,6 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--model", action="append", default=[], help="any model of LiteLLM")
     parser.add_argument("--count", type=int, default=100, help="at most so many of each")
+    parser.add_argument("--results", type=Path, help="a folder that keeps what a model wrote")
     parser.add_argument("--write", action="store_true", help="write the table into the docs")
     options = parser.parse_args()
     writers: list[tuple[str, Write | None]] = [
@@ -144,7 +170,8 @@ def main() -> None:
             "hints that show a solution", "of 100 ways to ask, a solution shown"]  # fmt: skip
     lines = []
     for row in chain(
-        [head, ["---"] * len(head)], (measure(*each, options.count) for each in writers)
+        [head, ["---"] * len(head)],
+        (measure(*each, options.count, options.results) for each in writers),
     ):
         lines.append(f"| {' | '.join(row)} |")
         print(lines[-1], flush=True)  # a model takes its time, and who stops it has the rows so far
