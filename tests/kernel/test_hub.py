@@ -27,7 +27,8 @@ from tornado.websocket import websocket_connect
 
 from lmc_jupyter.models import weights
 
-pytestmark = [pytest.mark.kernel, pytest.mark.long]
+# not on the oldest ipykernel: the hub has an environment of its own, and needs the weights
+pytestmark = [pytest.mark.kernel, pytest.mark.local_model, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
 PYTHON = Path(os.environ.get("LMC_TEST_HUB") or ROOT / ".venv-hub" / "bin" / "python")

@@ -6,6 +6,9 @@ a socket within py4j, and what interrupts it there closes the connections of all
 
 from __future__ import annotations
 
+import uuid
+from pathlib import Path
+
 import pytest
 
 pytestmark = [pytest.mark.kernel, pytest.mark.long]
@@ -113,16 +116,15 @@ def context():
     import pyspark
     return pyspark.SparkContext._active_spark_context
 
-def look(true):
-    '''Say when it is true, while the cell waits.
+def look(true, file):
+    '''Make the file when it is true, while the cell waits.
 
-    The thread stays: ipykernel 6 may lose what a thread printed right before its end.
+    Words would not do: ipykernel 6 may lose what a thread prints.
     '''
     def wait():
         while not true():
             time.sleep(0.05)
-        print('now\\n', end='')  # in one piece
-        threading.Event().wait()
+        open(file, 'x').close()
     threading.Thread(target=wait, daemon=True).start()
 
 jobs.PATIENCE_SECONDS = 600.0
@@ -137,7 +139,7 @@ def kernel(frontend, tmp_path_factory):
         (folder / name).parent.mkdir()
         (folder / name).write_text(source)
     (folder / "py4j" / "__init__.py").touch()
-    frontend.run(f"sys.path.insert(0, {str(folder)!r})\n{SET_UP}")
+    frontend.run(f"folder = {str(folder)!r}\nsys.path.insert(0, folder)\n{SET_UP}")
     return frontend
 
 
@@ -164,14 +166,15 @@ def spark(kernel):
 
 def interrupted(kernel, code, when, press="stop"):
     """The console text of a block that is interrupted at a time, and what ended it."""
-    cell = kernel.start(f"look(lambda: {when})\nsaid = text({code!r})")
-    kernel.shows(cell, "now")
+    file = Path(kernel.value("folder")) / uuid.uuid4().hex
+    cell = kernel.start(f"look(lambda: {when}, {str(file)!r})\nsaid = text({code!r})")
+    kernel.until(file.exists, when)
     if press == "stop":
         kernel.control("stop_request", {})
     else:
         kernel.interrupt_wait(lambda: kernel.is_idle(cell))
     kernel.finish(cell)
-    return kernel.value("[each.removeprefix('now\\n') for each in said]")
+    return kernel.value("said")
 
 
 @pytest.mark.parametrize("press", ["stop", "interrupt"])
