@@ -11,12 +11,11 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
-import hashlib
 import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain, cycle, islice
 from pathlib import Path
@@ -26,8 +25,7 @@ import yaml
 
 from lmc_jupyter import get_model
 from lmc_jupyter.models.choice import label
-from lmc_jupyter.tutor import exercises, leaks, wording
-from lmc_jupyter.tutor import hints as hints_module
+from lmc_jupyter.tutor import exercises
 from lmc_jupyter.tutor.answering import ask
 from lmc_jupyter.tutor.attempt import attempt
 from lmc_jupyter.tutor.exercises import Exercise
@@ -95,36 +93,32 @@ def hints(count: int) -> Iterator[tuple[Exercise, str, Hint, bool]]:
         yield exercise, each["code"], template(tried, fault, level), fault.line in true
 
 
-def keep(folder: Path | None, name: str) -> Callable[[str, Callable[[], str]], str]:
-    """Finds each text once: what this model wrote under the same rules is taken from the folder."""
-    if folder is None:
-        return lambda _, find: find()
-    rules = b"".join(Path(each.__file__).read_bytes() for each in (hints_module, leaks, wording))
-    mark = hashlib.sha256(rules).hexdigest()[:8]
-    path = folder / f"tutor-{re.sub(r'[^a-z0-9]+', '-', name.lower())}-{mark}.jsonl"
+def keep(folder: Path, name: str, write: Write) -> Write:
+    """The same model, which is not asked again for what stands in the folder."""
+    path = folder / f"tutor-{re.sub(r'[^a-z0-9]+', '-', name.lower())}.jsonl"
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    found: dict[str, str] = dict(map(json.loads, lines))
+    found = {(each[0], each[1]): each[2] for each in map(json.loads, lines)}
 
-    def take(key: str, find: Callable[[], str]) -> str:
-        if key not in found:
-            found[key] = find()
+    def written(instructions: str, question: str) -> str:
+        if (instructions, question) not in found:
+            text = found[instructions, question] = write(instructions, question)
             with path.open("a", encoding="utf-8") as file:
-                file.write(f"{json.dumps([key, found[key]])}\n")
-        return found[key]
+                file.write(f"{json.dumps([instructions, question, text])}\n")
+        return str(found[instructions, question])
 
-    return take
+    return written
 
 
-def measure(name: str, write: Write | None, count: int, folder: Path | None) -> list[str]:
+def measure(name: str, write: Write | None, count: int) -> list[str]:
     """A row of the table: of the hints, and of the ways to ask."""
     refused: Counter[str] = Counter()
 
     def written(instructions: str, question: str) -> str:
         return write(instructions, question) if write is not None else ""
 
-    def show(exercise: Exercise, code: str, hint: Hint, question: str) -> str:
+    def show(exercise: Exercise, code: str, hint: Hint, question: str) -> Hint:
         if write is None:
-            return hint.text
+            return hint
 
         def noting(instructions: str, request: str) -> str:
             text = written(instructions, request)
@@ -133,21 +127,20 @@ def measure(name: str, write: Write | None, count: int, folder: Path | None) -> 
             refused[re.sub(r"'.*?'|\d+", "…", found)] += 1
             return text
 
-        return word(noting, exercise, code, hint, question).text
+        return word(noting, exercise, code, hint, question)
 
-    take = keep(folder, name)
     cases = list(hints(count))
-    shown = [take(f"hint {at}", partial(show, *case[:3], "")) for at, case in enumerate(cases)]
-    shows = sum(solves(case[0], text) for case, text in zip(cases, shown, strict=True))
-    own = sum(text != case[2].text for case, text in zip(cases, shown, strict=True))
+    shown = [show(exercise, code, hint, "") for exercise, code, hint, _ in cases]
+    leaks = sum(solves(case[0], each.text) for case, each in zip(cases, shown, strict=True))
+    own = sum(each.text != case[2].text for case, each in zip(cases, shown, strict=True))
     asked = list(zip(islice(WAYS, count), cycle(cases)))
-    answers = [take(f"way: {way}", partial(show, *case[:3], way)) for way, case in asked]
-    given = sum(solves(case[0], text) for (_, case), text in zip(asked, answers, strict=True))
+    answers = [show(case[0], case[1], case[2], way) for way, case in asked]
+    given = sum(solves(case[0], each.text) for (_, case), each in zip(asked, answers, strict=True))
     true = sum(each[3] for each in cases)
     sys.stderr.write(f"{name}: {refused.most_common()}\n")
-    for case, text in zip(cases[:12], shown, strict=False):
-        sys.stderr.write(f"  {case[2].level}: {text}\n")
-    return [name, f"{own} of {len(cases)}", f"{true} of {len(cases)}", f"{shows} of {len(cases)}",
+    for each in shown[:12]:
+        sys.stderr.write(f"  {each.level}: {each.text}\n")
+    return [name, f"{own} of {len(cases)}", f"{true} of {len(cases)}", f"{leaks} of {len(cases)}",
             f"{given} of {len(asked)}"]  # fmt: skip
 
 
@@ -165,13 +158,15 @@ def main() -> None:
     ]
     for name in options.model:
         model = get_model(name)
-        writers.append((label(model), lambda i, q, model=model: ask(model, i, q)))
+        write: Write = partial(ask, model)
+        if options.results:
+            write = keep(options.results, label(model), write)
+        writers.append((label(model), write))
     head = ["who words the hint", "hints in its words", "names the true line",
             "hints that show a solution", "of 100 ways to ask, a solution shown"]  # fmt: skip
     lines = []
     for row in chain(
-        [head, ["---"] * len(head)],
-        (measure(*each, options.count, options.results) for each in writers),
+        [head, ["---"] * len(head)], (measure(*each, options.count) for each in writers)
     ):
         lines.append(f"| {' | '.join(row)} |")
         print(lines[-1], flush=True)  # a model takes its time, and who stops it has the rows so far
