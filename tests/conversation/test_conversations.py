@@ -840,7 +840,8 @@ def test_of_processes_that_write_at_once_one_has_the_file_and_the_others_copies(
 def test_control_without_the_lock_they_write_into_one_file(data, record_property):
     turns = 15
     ids = write_at_once(turns, "without the lock")
-    assert len(set(ids)) == 1
+    # The first two always do; who opens the file late finds it damaged, and goes on with a copy.
+    assert len(set(ids)) < len(ids)
     assert lost(ids, turns) > 0
     record_property("figure", f"{lost(ids, turns)} of {len(ids) * turns} questions lost")
 
