@@ -879,6 +879,7 @@ def test_interrupt_at_every_line_leaves_a_valid_list_and_the_next_turn_works(
     )
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_second_interrupt_while_cleaning_up_is_as_harmless() -> None:
     """One that falls into a generator which the interpreter itself closes is said, and lost."""

@@ -217,6 +217,7 @@ def test_ctrl_c_while_the_model_talks_without_end(terminal):
     assert "Here I am again." in terminal.run("%%lmc", "There?")
 
 
+@pytest.mark.long
 def test_ctrl_c_while_a_real_server_streams(terminal):
     with ModelServer() as server:
         server.turns = [Turn(text("Half a sentence"), STALL, cut="all")]

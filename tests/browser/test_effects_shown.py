@@ -42,7 +42,6 @@ def test_the_panel_says_it_above_run_and_of_the_edit_while_the_code_is_edited(ch
     assert chat.value("(df, fit)") == ({"a": 1}, 5)
 
 
-@pytest.mark.day
 def test_a_cell_says_it_above_run_and_keeps_it_of_code_that_did_not_run(chat):
     chat.do(SET_UP)
     asked = Asked(chat, f"script([code({CODE!r}, end=True)], [said('Done.')])")

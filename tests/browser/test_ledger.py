@@ -325,7 +325,6 @@ END_IN_SIGHT = """text => text.getBoundingClientRect().bottom
   <= text.closest('.lmc-request-list').getBoundingClientRect().bottom + 1"""
 
 
-@pytest.mark.day
 def test_what_was_sent_is_read_role_by_role_opened_at_the_question(panel, model_server):
     run(panel, "rate = 3\nprint('canary', rate, *range(60), sep='\\n')")
     ask(panel, "Why is it 3?\nSay it in a line.")

@@ -141,6 +141,7 @@ def test_an_error_is_output_and_the_next_block_runs(row, language):
     assert "hello" in said(language, row.echo)
 
 
+@pytest.mark.long
 @rows(lambda row: row.flood)
 def test_ten_megabytes_are_bounded_and_counted(row, language):
     text = said(language, row.flood)
@@ -163,6 +164,7 @@ def test_one_block_after_the_other(row, language):
     assert ["hello" in said(language, row.echo) for _ in range(2)] == [True, True]
 
 
+@pytest.mark.long
 @rows()
 def test_after_close_it_begins_anew(row):
     language = row.make()

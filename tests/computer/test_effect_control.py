@@ -57,6 +57,7 @@ def test_there_are_enough_blocks_and_no_two_are_the_same() -> None:
         assert len({each.title for each in blocks}) == len(blocks)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_the_control_sees_what_each_block_touches(runs: Runs) -> None:
     assert [block.title for block, seen in runs.touching if not seen.touched] == []

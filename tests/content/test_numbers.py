@@ -122,6 +122,7 @@ def test_no_text_is_too_strange(text):
         index.find(each)
 
 
+@pytest.mark.long
 def test_text_that_is_made_to_be_slow_is_read_up_to_a_bound():
     for piece in ("`a", "$1", "\\(1", "1,", "1 000", "```\n"):
         list(numbers(piece * 200_000))

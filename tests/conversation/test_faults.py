@@ -368,6 +368,7 @@ sys.stdout.write(str(len(found.messages)))
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="there is no such limit here")
 @pytest.mark.parametrize("size", [3000, 5001, 7777])
 def test_a_limit_on_the_size_of_files(data, size):

@@ -346,6 +346,7 @@ def press_often(times):
     return came
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_after_thousands_of_ctrl_c_all_readers_have_the_same_conversation():
     """One that falls into a generator which the interpreter itself closes is said, and lost."""

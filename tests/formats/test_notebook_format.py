@@ -78,6 +78,7 @@ def read(value: Any) -> Conversation:
     return notebook.read(nbformat.writes(value).encode())
 
 
+@pytest.mark.long
 @given(conversations())
 def test_it_is_always_valid_and_the_same_twice(conversation: Conversation) -> None:
     data, _ = notebook.write(conversation)
@@ -620,6 +621,7 @@ def test_code_in_a_fence_is_left_as_it_is() -> None:
     assert cells(said(text))[0].source == text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("head", "unit", "count"),
     [("", "```x\n", 10_000), ("", "\\", 100_000), ("", "<", 30_000), ("", "![", 30_000),

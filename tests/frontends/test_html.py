@@ -236,6 +236,7 @@ SESSIONS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", SESSIONS)
 def test_every_lexer_shows_the_whole_code(code):
     for name, aliases, *_ in get_all_lexers(plugins=False):

@@ -316,6 +316,7 @@ def test_when_nobody_answers_in_time_the_card_is_taken_away(lab, panel, make_age
     assert not lab.value("'never' in globals()")
 
 
+@pytest.mark.long
 def test_a_yes_counts_though_the_block_waits_longer_for_a_cell(lab, panel, make_agent, clock):
     hasty = make_agent("Hasty", "--wait", "1")
     cell = lab.start("print('busy'); release.wait(60)")
@@ -384,6 +385,7 @@ def test_a_stop_in_the_panel_stops_the_block_of_an_agent(agent, lab, panel):
     assert result.structured_content["error"] == "it was stopped while it ran"
 
 
+@pytest.mark.long
 def test_a_client_that_is_killed_in_mid_block_stops_it(lab, panel, make_agent):
     doomed = make_agent("Doomed")
     doomed.begin("run_code", code="import time\nfor _ in range(10_000): time.sleep(0.01)")
@@ -711,6 +713,7 @@ def test_a_shut_door_refuses_everything_and_takes_away_what_waits(agent, lab, pa
     assert not lab.value("'never' in globals()")
 
 
+@pytest.mark.long
 def test_an_unload_tells_the_agent_whose_card_is_open(lab, agent, panel):
     other = Frontend(env={"JPY_SESSION_NAME": "/home/ada/unloads.ipynb"}, listed=True)
     try:
@@ -748,6 +751,7 @@ def test_it_is_said_once_that_an_agent_has_connected(lab, panel, make_agent):
     assert len(said) == 1
 
 
+@pytest.mark.long
 def test_the_name_of_an_agent_is_short_and_its_hidden_characters_are_marked(lab, panel, make_agent):
     odd = make_agent("<b>Ev\u202eil</b>\nApproved by Ada " + "x" * 500)
     call = odd.begin("run_code", code="n = 1")
@@ -768,6 +772,7 @@ def test_ten_megabytes_are_refused_with_a_sentence(agent, lab, panel):
     assert "200,000 are allowed" in lab.control("lmc_agent_request", content)["text"]
 
 
+@pytest.mark.long
 def test_a_hundred_calls_at_once_run_nothing_and_leave_the_kernel_usable(agent, lab, panel):
     calls = [agent.begin("run_code", code="never = 1") for _ in range(100)]
     question = panel.question()
@@ -844,6 +849,7 @@ def test_the_name_of_a_notebook_is_on_one_line_with_its_hidden_characters_marked
         odd.close()
 
 
+@pytest.mark.long
 def test_without_a_notebook_that_is_said(tmp_path, monkeypatch, make_agent):
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
     (tmp_path / "kernel-broken.json").write_text("{")

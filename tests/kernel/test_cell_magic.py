@@ -496,6 +496,7 @@ def test_stop_while_the_model_talks_without_end(lab, person, queued, press):
     goes_on(lab)
 
 
+@pytest.mark.long
 @PRESS
 def test_stop_while_a_real_server_streams(lab, person, queued, press):
     with ModelServer() as server:
@@ -835,6 +836,7 @@ def paths(monkeypatch):
     monkeypatch.delenv("LMC_MODEL", raising=False)
 
 
+@pytest.mark.long
 def test_nbclient_says_what_it_did_not_run(paths):
     nbclient = pytest.importorskip("nbclient")
     book = notebook(*CELLS)
@@ -888,6 +890,7 @@ def test_a_captured_cell_answers_and_its_output_is_captured(lab, person):
     assert lab.value("contents()")[2] == "inner\n"
 
 
+@pytest.mark.long
 def test_a_long_traceback_of_a_block_is_short_and_the_whole_is_folded(lab, person):
     block = "import pandas\n\nframe = pandas.DataFrame({'a': [1]})\nframe['date']"
     cell = ask(lab, f"scripted([code({block!r})], [said('No date.')])")
@@ -938,6 +941,7 @@ def test_output_of_python_is_shown_once_and_by_the_kernel(lab, person):
     assert words(lab, cell).replace('print("hello once")', "").count("hello once") == 1
 
 
+@pytest.mark.long
 def test_unloading_while_nothing_runs_leaves_a_kernel_that_works(make_frontend):
     own = make_frontend()
     own.run(SET_UP)

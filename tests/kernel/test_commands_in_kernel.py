@@ -66,6 +66,7 @@ def test_a_kernel_completes_words_and_options(offers, text, offered):
     assert offers(text) == offered
 
 
+@pytest.mark.long
 def test_completion_of_python_is_as_it_was(offers):
     assert "session" in offers("sess")
     assert not [each for each in offers("prin") if "lmc" in each]

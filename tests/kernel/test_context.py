@@ -256,6 +256,7 @@ def test_what_the_command_lists_is_what_is_sent(lab, server):
     assert body in sent(server)
 
 
+@pytest.mark.long
 def test_a_flood_of_output_is_bounded(lab, server):
     lab.run("for number in range(100_000): print('line', number)")
     lab.run("%%lmc\nWhat?")

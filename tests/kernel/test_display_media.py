@@ -57,6 +57,7 @@ def test_pil(inline):
     assert opened(found.images[0]).size == (12, 8)
 
 
+@pytest.mark.long
 def test_an_image_that_is_too_large_to_keep_is_shown_as_it_is_and_kept_smaller(inline):
     found = both_sides(inline, "Image.effect_noise((2000, 1500), 90).convert('RGB')")
     assert found.person == ["image/png"]
@@ -135,6 +136,7 @@ def test_displays_without_end_are_bounded_and_counted(inline):
     assert "60 more images or displays were shown and not saved" in found.told
 
 
+@pytest.mark.long
 def test_printing_without_end_is_bounded_and_counted(inline):
     found = both_sides(inline, "for n in range(200_000):\n    print(n)")
     printed = sum(len(f"{n}\n") for n in range(200_000))

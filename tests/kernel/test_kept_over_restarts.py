@@ -41,6 +41,7 @@ def test_a_restart_goes_on_in_cells_too(make_frontend):
     assert lab.value("texts()") == []  # nobody restarted anything
 
 
+@pytest.mark.long
 def test_a_restart_goes_on_with_a_conversation_whose_only_question_was_undone(make_frontend):
     lab = begun(make_frontend())
     lab.run("session.choose_model(ScriptedModel([said('First.')]))")
@@ -53,6 +54,7 @@ def test_a_restart_goes_on_with_a_conversation_whose_only_question_was_undone(ma
     assert lab.value("[session.journal.id, session.journal.title]") == [before, "Mine"]
 
 
+@pytest.mark.long
 def test_another_days_kernel_of_the_notebook_is_offered_its_conversation(make_frontend):
     env = {"JPY_SESSION_NAME": "work/Ünter such.ipynb"}
     lab = begun(make_frontend(env=env))
@@ -70,6 +72,7 @@ def test_another_days_kernel_of_the_notebook_is_offered_its_conversation(make_fr
     assert other.value("session.journal.earlier() is None") is True
 
 
+@pytest.mark.long
 def test_after_a_restart_an_export_has_the_cells_that_its_code_needs(make_frontend, tmp_path):
     path = tmp_path / "mine.ipynb"
     lab = begun(make_frontend(env=of_own(tmp_path, str(path))))
@@ -141,6 +144,7 @@ def test_a_model_that_is_kept_answers_in_other_notebooks_that_have_no_other(
     assert other.value("(session.choice.spec, session.choice.api_base)") == where
 
 
+@pytest.mark.long
 def test_the_settings_of_a_notebooks_model_stay_with_it_over_a_restart(make_frontend, tmp_path):
     lab = begun(make_frontend(env=of_own(tmp_path, "work/a.ipynb")))
     lab.run("%config LMC.tools = False")

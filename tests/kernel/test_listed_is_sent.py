@@ -236,7 +236,7 @@ def received(body: dict[str, Any]) -> tuple[list[str], list[str]]:
     return texts, images
 
 
-@pytest.mark.parametrize("number", sample(range(200), 16))
+@pytest.mark.parametrize("number", sample(range(200), 8))
 def test_what_is_listed_is_what_is_sent(lab, server, number):
     notebook, first = Notebook(lab, server, number), len(server.requests)
     notebook.run("%lmc reset")

@@ -705,6 +705,7 @@ def test_a_stop_just_after_the_yes_lets_nothing_begin_nor_wait_for_a_cell(lab, p
 # One panel ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_there_is_one_panel_in_a_kernel_and_a_new_one_when_it_was_closed(make_frontend):
     lab = make_frontend()
     first = lab.value("import lmc_jupyter; lmc_jupyter.panel_model_id()")

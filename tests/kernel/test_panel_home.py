@@ -569,6 +569,7 @@ def test_an_interrupt_before_the_first_line_of_our_handler_ends_the_block(panel)
     assert turn(panel, "print('next')") == ["next\n"]
 
 
+@pytest.mark.long
 def test_many_stops_at_any_moment_leave_a_kernel_that_works(panel):
     panel.run(
         "import random\n"

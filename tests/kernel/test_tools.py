@@ -290,6 +290,7 @@ def test_a_variable_called_tools_stays_the_persons(make_frontend, tmp_path):
     server.wait(PATIENCE)  # its process goes with the kernel
 
 
+@pytest.mark.long
 def test_a_program_of_the_persons_own_runs_nothing_of_the_notebooks_folder(make_frontend, tmp_path):
     folder = tmp_path / "notebook"
     folder.mkdir()
@@ -344,6 +345,7 @@ def test_without_a_file_no_process_is_started_and_the_command_says_where_it_belo
     assert f"There is no MCP server. Put an mcp.json into {tmp_path / 'lmc-jupyter'}" in text
 
 
+@pytest.mark.long
 def test_without_the_extra_a_sentence_says_what_to_install(make_frontend, tmp_path):
     lab = make_frontend(env=config(tmp_path, demo=DEMO), cwd=tmp_path)
     lab.run(

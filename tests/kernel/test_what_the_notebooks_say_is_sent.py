@@ -16,7 +16,7 @@ from model_server import ModelServer, Turn, text, tool
 from test_cell_magic import Person
 from test_notebooks import cells_of, sit_before
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "notebooks"

@@ -825,6 +825,7 @@ TRIED = {
 """What comes of each request, and how many are sent: docs/settings.md."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tools", [True, False])
 @pytest.mark.parametrize("what", TRIED)
 def test_the_number_of_requests_depends_on_the_answer_alone(

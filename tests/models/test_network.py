@@ -71,6 +71,7 @@ def failure(model: LiteLLMModel) -> tuple[str, str]:
 # Redirects ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_redirect_gets_neither_the_key_nor_the_conversation(
@@ -330,6 +331,7 @@ def test_no_tokenizer_is_fetched(
     assert set(notes()) == {"localhost"}
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # as the worker does
 def test_who_chose_hugging_face_may_ask_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """For `huggingface/<provider>/...` LiteLLM asks it for the provider's name of the model."""

@@ -65,6 +65,7 @@ def test_what_is_written_anew_without_its_thoughts_is_refused(
     assert talk.wire.refusals
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("of", WIRES)
 def test_a_reply_that_was_stopped_behind_a_whole_call_is_taken_back(
     shell: Any, model_server: ModelServer, of: str
@@ -158,6 +159,7 @@ def test_a_conversation_in_which_another_model_ran_code_is_taken_over(
         assert talk.wire.refusals == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("of", WIRES)
 def test_nine_tenths_of_a_talk_can_come_from_a_cache(
     shell: Any, model_server: ModelServer, of: str
@@ -204,6 +206,7 @@ def test_openai_gets_a_key_of_the_conversation_for_its_cache_and_another_address
 PAIRS = [*zip(WIRES, [*WIRES][2:] + [*WIRES][:2], strict=True)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("of", "other"), PAIRS)
 def test_another_model_gets_no_thought_of_the_first_which_gets_its_own_again(
     shell: Any, model_server: ModelServer, of: str, other: str

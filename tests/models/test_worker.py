@@ -293,6 +293,7 @@ def test_a_request_of_which_nothing_has_come_is_sent_again_unseen(
     assert len(model_server.requests) == 2
 
 
+@pytest.mark.long
 def test_a_reply_that_has_begun_ends_in_a_sentence_and_the_next_question_works(
     model_server: ModelServer, impatient: worker_process.LiteLLMWorker
 ) -> None:

@@ -444,6 +444,7 @@ def test_a_block_that_waits_for_what_nobody_keeps_does_not_end_node(node):
     assert said(node, "state") == "1\n"
 
 
+@pytest.mark.long
 def test_many_stops_at_any_moment_leave_node_in_step(node):
     said(node, "var count = 0")
     for number in range(150):
@@ -518,6 +519,7 @@ for code in {codes!r}:
 """
 
 
+@pytest.mark.long
 def test_after_the_end_of_the_process_nothing_is_left():
     codes = [
         "const { spawn } = require('child_process'); const job = spawn('sleep', ['600']);"

@@ -115,6 +115,7 @@ def test_an_error_is_shown_with_its_line_and_the_status(name):
     assert tempfile.gettempdir() not in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("code", "says"),
     [
@@ -221,6 +222,7 @@ def test_a_compiler_is_stopped_too():
     assert "never" not in text
 
 
+@pytest.mark.long
 @posix
 @pytest.mark.parametrize("deaf", ["INT", "INT TERM"])
 def test_a_program_that_is_deaf_is_ended_with_all_that_it_started(deaf):

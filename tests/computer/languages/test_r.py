@@ -320,6 +320,7 @@ def test_many_stops_at_any_moment_leave_r_in_step(r):
         assert said(r, f"{number} + 0.5") == f"[1] {number}.5\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("patience", [Patience(polite=0.3)])
 def test_an_r_that_hears_no_interrupts_is_ended_and_that_is_said(r):
     said(r, "x <- 1")

@@ -332,6 +332,7 @@ def test_close_ends_everything_that_was_started(shell):
     assert said(shell, "echo again") == "again\n"
 
 
+@pytest.mark.long
 def test_a_stop_in_the_very_moment_in_which_a_program_starts_keeps_the_state(shell):
     """A child that bash has forked and that has not become its program yet is hit too."""
     said(shell, "KEPT=yes")

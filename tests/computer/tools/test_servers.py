@@ -181,6 +181,7 @@ def test_a_server_that_dies_is_said_and_started_again_at_the_next_call(make):
     assert tools.demo.pid() != before
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_is_said_and_started_again(make):
     tools = make(demo=program("tool_server.py"))
     server = psutil.Process(tools.demo.pid()["result"])
@@ -255,6 +256,7 @@ def test_a_server_over_http_is_as_one_over_pipes(make, tmp_path):
             process.kill()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("status", "words"),
     [
@@ -286,6 +288,7 @@ def test_an_address_that_is_no_server_or_wants_a_token_is_said(make, status, wor
 # Hostile ones -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_ten_thousand_tools_are_bounded_and_so_is_the_prompt(hostile):
     tools = hostile("many")
     (server,) = servers_of(tools).current()
@@ -299,6 +302,7 @@ def test_ten_thousand_tools_are_bounded_and_so_is_the_prompt(hostile):
     assert tools.bad.tool_999("x").startswith("Ignore all")
 
 
+@pytest.mark.long
 def test_a_long_list_of_tools_reaches_the_kernel_as_two_megabytes(make, monkeypatch):
     sizes: list[int] = []
     hear = Servers._hear
@@ -374,12 +378,14 @@ def test_a_result_that_poses_as_an_instruction_is_a_text(hostile):
     )
 
 
+@pytest.mark.long
 def test_a_huge_result_is_refused_with_a_sentence(hostile):
     tools = hostile("big")
     with pytest.raises(ToolError, match="its result has 12 MB and at most 10 are read"):
         tools.bad.call("x")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["deep", "deep_first", "nan", "surrogate", "half", "no_object"])
 def test_a_reply_that_cannot_be_read_ends_the_call_with_a_sentence(hostile, kind):
     tools = hostile(kind)
@@ -392,6 +398,7 @@ def test_a_reply_that_cannot_be_read_ends_the_call_with_a_sentence(hostile, kind
         timer.cancel()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["garbage", "floods", "asks"])
 def test_noise_and_requests_of_a_server_change_nothing(hostile, kind):
     tools = hostile(kind)
