@@ -28,9 +28,9 @@ MOST_CODE = 60
 LONGEST = 30
 """Letters of the longest word of a hint that a model wrote."""
 _ASIDE = re.compile(
-    r"\b(?:(?:the|this|that|your) hint|I['\u2019](?:d|ll|m)|I (?:am|will)|let me|please provide)\b",
-    re.I,
-)
+    r"\b(?:(?:a|the|this|that|your) hint|the pupil|let me|please provide|I (?:am|will))\b"
+    r"|\bI['\u2019](?:d|ll|m)\b", re.I,
+)  # fmt: skip
 """A model that speaks about the hint, asks for the work, or offers to do it, says no hint."""
 _SPELLED = re.compile(r"(?:\b[a-z]\b\W*){4}")
 _SIGNS = re.compile(r"[=+*/%<>\[\]{}|\\^~#@&]|\w\(|\d[a-z]|[a-z]\d|;$|_")

@@ -153,8 +153,9 @@ KIND = (
 ASIDE = "it speaks about the hint or itself"
 
 
-def test_who_speaks_about_the_hint_does_not_say_it():
-    text = f"The hint to say: {KIND[0]}"
+@pytest.mark.parametrize("before", ["The hint to say:", "Sure, here's a hint to help the pupil:"])
+def test_who_speaks_about_the_hint_does_not_say_it(before):
+    text = f"{before} {KIND[0]}"
     assert find_leak_of_model(text, COURSE["mean"], "", HINT.text) == ASIDE
 
 
