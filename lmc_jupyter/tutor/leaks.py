@@ -90,9 +90,9 @@ def find_leak(text: str, exercise: Exercise, code: str) -> str:
 def find_leak_of_model(text: str, exercise: Exercise, code: str, hint: str) -> str:
     """Why a model's wording of our hint may not be shown; "" where it may.
 
-    Beside what `find_leak` finds, it brings no word of the solution, no number and no sign of code
-    that the hint, the task and the pupil's cell do not have, in whatever spelling; it asks where
-    the hint asks, and speaks of nothing in the cell that the hint does not speak of.
+    Beside what `find_leak` finds, it brings no word of the solution or of the pupil's cell, in
+    whatever spelling, no code, number and sign of code that the hint and the task do not have; it
+    asks where the hint asks.
 
     Parameters
     ----------
@@ -106,24 +106,23 @@ def find_leak_of_model(text: str, exercise: Exercise, code: str, hint: str) -> s
         return "it speaks about the hint or itself"
     if count_hidden(text):
         return "it has hidden characters"
-    known = f"{hint}\n{exercise.task}\n{code}"
+    known = f"{hint}\n{exercise.task}".lower()
     plain = unicodedata.normalize("NFKC", text).lower()
     words = _words(plain)
     if any(len(each) > LONGEST for each in re.findall(r"\S+", plain)):
         return "it has a word that is none"
     if _SPELLED.search(plain):
         return "it spells something letter by letter"
-    if strange := set(_SIGNS.findall(plain)) - set(_SIGNS.findall(known.lower())):
+    if pieces := [each for each in _INLINE.findall(plain) if each.strip() not in known]:
+        return f"it has the code {pieces[0]!r}, and the hint has not"
+    if strange := set(_SIGNS.findall(plain)) - set(_SIGNS.findall(known)):
         return f"it has {min(strange)!r}, a sign of code"
     if strange := set(_NUMBERS.findall(plain)) - set(_NUMBERS.findall(known)):
         return f"it has the number {min(strange)}"
-    secret = (_words(exercise.reference.lower()) | _SPOKEN) - _words(known.lower()) - _SMALL
-    for each in sorted(secret):
+    secret = (_words(f"{exercise.reference}\n{code}".lower()) | _SPOKEN) - _words(known) - _SMALL
+    for each in sorted(secret):  # of the cell, too: a small model makes up what is wrong with it
         if words & {each, each[::-1], codecs.encode(each, "rot13")}:
-            return f"it has {each!r}, a word of the solution"
-    mine = _words(code.lower()) - _words(f"{hint}\n{exercise.task}".lower()) - _SMALL
-    if strange := words & mine:  # a small model makes up what is wrong with it
-        return f"it speaks of {min(strange)!r} in the cell, and the hint does not"
+            return f"it has {each!r}, a word of the solution or the cell"
     return ""
 
 

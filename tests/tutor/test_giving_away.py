@@ -159,6 +159,18 @@ def test_who_speaks_about_the_hint_does_not_say_it(before):
     assert find_leak_of_model(text, COURSE["mean"], "", HINT.text) == ASIDE
 
 
+def test_signs_and_numbers_of_the_cell_give_nothing_away_either():
+    exercise = COURSE["compound"]
+    code = exercise.reference.replace("1 + rate", "rate")
+    text = (
+        "Look at what the amount is before a year and what it is after that year: it becomes {}, "
+        "and you have only a part of it. Which part is it?"
+    )
+    assert not find_leak_of_model(text.format("more than it was"), exercise, code, HINT.text)
+    for piece in ("`1 + rate`", "1 + rate", "`rate + 1`", "`i + 1`", "`rate more`"):
+        assert find_leak_of_model(text.format(piece), exercise, code, HINT.text), piece
+
+
 OFFERS = (
     "Sure, I'd be happy to help you with that! Please provide the code you're working on. Which "
     "values does it have at the beginning?",
