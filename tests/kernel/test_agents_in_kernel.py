@@ -772,7 +772,6 @@ def test_ten_megabytes_are_refused_with_a_sentence(agent, lab, panel):
     assert "200,000 are allowed" in lab.control("lmc_agent_request", content)["text"]
 
 
-@pytest.mark.long
 def test_a_hundred_calls_at_once_run_nothing_and_leave_the_kernel_usable(agent, lab, panel):
     calls = [agent.begin("run_code", code="never = 1") for _ in range(100)]
     question = panel.question()

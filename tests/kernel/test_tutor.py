@@ -108,7 +108,6 @@ def test_no_model_was_asked(lab):
     assert lab.value("[m for m in __import__('sys').modules if 'litellm.main' in m]") == []
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("way", ["restart", "reload", "new", "undo", "another kernel"])
 def test_no_way_within_jupyter_gives_hints_back(make_frontend, tmp_path, way):
     shutil.copy(COURSE / "exercises.yaml", tmp_path)

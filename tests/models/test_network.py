@@ -71,7 +71,6 @@ def failure(model: LiteLLMModel) -> tuple[str, str]:
 # Redirects ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_redirect_gets_neither_the_key_nor_the_conversation(
