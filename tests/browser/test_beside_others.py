@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from browser.conftest import ROOT, Lab, jupyter, visit
+from browser.conftest import ROOT, Lab, Notebook, jupyter, visit
 from panel_page import SETUP, press, show
 from playwright.sync_api import expect
 
@@ -47,6 +47,26 @@ def page(spare):
     page.context.close()
 
 
+ANSWERS = """async () => {
+  const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const late = new Promise((resolve) => setTimeout(() => resolve(null), 5_000));
+    if (await Promise.race([kernel.requestKernelInfo(), late]) !== null) return attempt;
+    await kernel.reconnect();
+  }
+  return null;
+}"""
+"""How often it had to connect anew. Jupyter AI's server (jupyter_server_documents 0.3.3) at times
+loses every answer of a connection, those to JupyterLab too; then what the person sees is
+test_where_the_answer_is_lost_it_says_so_and_tries_by_a_new_connection."""
+
+
+def visit_connected(page, lab: Lab, name: str) -> Notebook:
+    notebook = visit(page, lab, name)
+    assert page.evaluate(ANSWERS) is not None, "no connection of five brought an answer"
+    return notebook
+
+
 SCRIPT = (
     "script([said('Let me see.'), code('y = x * 2\\nprint(y)', end=True)],"
     " [code('z = 1', end=True)], [said('It is **42**.')])\nx = 21"
@@ -55,7 +75,7 @@ SCRIPT = (
 
 def test_a_cell_asks_by_its_buttons_and_shows_each_message_once(page, beside: Lab):
     name = beside.write("cell.ipynb", SETUP + SCRIPT, "%%lmc\nWhat is {x} times two?")
-    notebook = visit(page, beside, name)
+    notebook = visit_connected(page, beside, name)
     notebook.run(0)
     notebook.wait_done(0)
     notebook.run(1)
@@ -74,7 +94,7 @@ def test_a_cell_asks_by_its_buttons_and_shows_each_message_once(page, beside: La
 
 def test_the_panel_shows_a_turn_and_its_card(page, beside: Lab):
     name = beside.write("panel.ipynb", "1")
-    chat = show(page, visit(page, beside, name))
+    chat = show(page, visit_connected(page, beside, name))
     chat.do(SETUP + SCRIPT)
     chat.ask()
     chat.press("Run")

@@ -475,24 +475,24 @@ def test_copy_takes_the_text_as_it_was_written(chat):
 
 
 def test_retry_edit_and_undo(chat):
-    chat.do("script(*[[said(f'Answer {n}.')] for n in range(1, 5)])")
+    chat.do("script(*[[said(f'Answer {n}.')] for n in 'ABCD'])")
     chat.ask("First?")
-    expect(last(chat)).to_have_text("Answer 1.")
+    expect(last(chat)).to_have_text("Answer A.")
     chat.button("Ask again").click()
-    expect(last(chat)).to_have_text("Answer 2.")
+    expect(last(chat)).to_have_text("Answer B.")
     expect(chat.panel.locator("article")).to_have_count(2)
     chat.state("done")
     chat.ask("Second?")
-    expect(last(chat)).to_have_text("Answer 3.")
+    expect(last(chat)).to_have_text("Answer C.")
     chat.state("done")
     tool(chat, chat.record("message", "user").first, "Edit the question")
     area = chat.panel.get_by_label("Your question, to edit")
     expect(area).to_have_value("First?")
     area.fill("First, said better?")
     chat.button("Ask this instead").click()
-    expect(last(chat)).to_have_text("Answer 4.")
+    expect(last(chat)).to_have_text("Answer D.")
     chat.state("done")
-    assert [m["content"] for m in chat.messages()] == ["First, said better?", "Answer 4."]
+    assert [m["content"] for m in chat.messages()] == ["First, said better?", "Answer D."]
     expect(chat.panel.locator("article")).to_have_count(2)
     chat.button("Remove this question and its answer").click()
     expect(chat.panel.locator("article")).to_have_count(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from conftest import visit
 from panel_page import show
@@ -71,6 +73,38 @@ def test_the_icon_opens_it_on_a_fresh_notebook(lab, open_notebook, page, sidebar
     open_notebook(lab.write("icon.ipynb"))
     page.locator('.jp-SideBar [data-id="lmc-sidebar"]').click()
     sidebar.ready()
+
+
+def channel_of(message: str | bytes) -> str:
+    """The channel of a message on the wire, by jupyter_server's v1.kernel.websocket protocol."""
+    assert isinstance(message, bytes)
+    begin, end = (int.from_bytes(message[at : at + 8], "little") for at in (8, 16))
+    return message[begin:end].decode()
+
+
+def test_where_the_answer_is_lost_it_says_so_and_tries_by_a_new_connection(lab, own_page):
+    connections, deaf = [], []
+
+    def route(socket) -> None:
+        server = socket.connect_to_server()
+        connections.append(server)
+
+        def send(message: str | bytes) -> None:
+            if server not in deaf or channel_of(message) != "shell":
+                socket.send(message)
+
+        server.on_message(send)
+
+    own_page.route_web_socket(re.compile(r"/channels\b"), route)
+    visit(own_page, lab, lab.write("lost.ipynb"))
+    deaf += connections
+    sidebar = Sidebar(own_page)
+    sidebar.toggle()
+    sidebar.wait("message")
+    expect(sidebar.root).to_contain_text("The kernel's answer has not come")
+    sidebar.root.get_by_role("button", name="Try again").click()
+    sidebar.ready()
+    assert connections[-1] not in deaf
 
 
 def test_the_command_opens_and_closes_it(lab, open_notebook, sidebar):

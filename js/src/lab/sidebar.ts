@@ -23,6 +23,7 @@ const CELLS = "application/vnd.jupyter.cells";
 const DRAG = ["lm-dragenter", "lm-dragover", "lm-drop"];
 const ASK_AGAIN_MS = 1_000;
 const SILENT_MS = 5_000;
+const LOST_MS = 15_000;
 const INSTALL = "%pip install lmc-jupyter";
 const UPGRADE = "%pip install --upgrade lmc-jupyter";
 
@@ -223,6 +224,8 @@ export class Sidebar extends Widget {
         return this.wait(trans.__("The chat opens when the running cell has finished."));
       }
       if (kernel.status !== "busy") this.wait(trans.__("Opening the chat…"));
+      // a server may lose the answers of one connection, e.g. that of jupyter_server_documents 0.3
+      this.silence = setTimeout(() => this.explain({ kind: "silent" }), LOST_MS);
       const answer = await ask(kernel, again);
       if (isOutdated()) return;
       if (answer.kind === "again") {
@@ -243,7 +246,7 @@ export class Sidebar extends Widget {
   }
 
   /** Say why the kernel gave no panel, and what to do. */
-  private explain(answer: Exclude<Answer, { kind: "panel" | "again" }>): void {
+  private explain(answer: Exclude<Answer, { kind: "panel" | "again" }> | { kind: "silent" }): void {
     const { trans } = this;
     if (answer.kind === "missing") {
       this.say(
@@ -255,6 +258,13 @@ export class Sidebar extends Widget {
         trans.__("The lmc-jupyter of this kernel is too old for the chat. Run this, and restart:"),
         UPGRADE,
       );
+    } else if (answer.kind === "silent") {
+      this.say(
+        trans.__(
+          "The kernel's answer has not come, so the chat is not open yet. Try again: the page then connects " +
+            "to the kernel anew, and your variables stay.",
+        ),
+      );
     } else {
       this.say(trans.__("The chat could not be opened. %1", answer.text));
     }
@@ -262,8 +272,16 @@ export class Sidebar extends Widget {
     const retry = document.createElement("button");
     retry.className = "jp-Button jp-mod-styled jp-mod-accept";
     retry.textContent = trans.__("Try again");
-    retry.addEventListener("click", () => void this.refresh(true));
+    retry.addEventListener("click", () => void this.retry(answer.kind === "silent"));
     this.message.append(retry);
+  }
+
+  private async retry(anew: boolean): Promise<void> {
+    if (anew) {
+      this.wait(this.trans.__("Connecting to the kernel…"));
+      await this.notebook?.sessionContext.session?.kernel?.reconnect();
+    }
+    await this.refresh(true);
   }
 
   private say(text: string, code = ""): void {
