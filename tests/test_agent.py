@@ -532,7 +532,7 @@ def test_a_result_says_how_long_it_took_where_that_was_long(monkeypatch) -> None
 def test_the_second_block_of_a_reply_is_asked_for_and_says_what_became_of_the_first(
     first: str, answers: list[Decision], remark: str
 ) -> None:
-    gate, remarks = Gate(), []
+    gate, remarks, waiting = Gate(), [], iter(answers)
     model = ScriptedModel([code(first, end=True), code("2")], [said("ok")])
     computer = PreparedComputer(
         printed("Traceback (most recent call last):\nNameError: x" if first == "fail()" else "1")
@@ -545,7 +545,7 @@ def test_the_second_block_of_a_reply_is_asked_for_and_says_what_became_of_the_fi
             decision = None
             if chunk.type == "confirmation":
                 remarks.append(gate.pending.reason)
-                decision = answers.pop(0)
+                decision = next(waiting)
     assert remarks == ["", remark]
 
 
