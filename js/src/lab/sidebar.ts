@@ -186,7 +186,8 @@ export class Sidebar extends Widget {
     drawn.observe(this.node, { childList: true, subtree: true, attributeFilter: ["data-ready"] });
   }
 
-  private async refresh(again = false): Promise<void> {
+  /** Show the panel, or why there is none; `again` looks anew for the package, `anew` connects anew. */
+  private async refresh(again = false, anew = false): Promise<void> {
     const { notebook, trans } = this;
     const generation = ++this.generation;
     const isOutdated = () => generation !== this.generation || notebook !== this.notebook;
@@ -211,6 +212,8 @@ export class Sidebar extends Widget {
       }
       this.drop(entry);
       entry.kernel = kernel.id;
+      if (anew) await kernel.reconnect();
+      if (isOutdated()) return;
       if (kernel.status === "busy") this.wait(trans.__("The chat opens when the running cell has finished."));
       const { language_info: language } = await kernel.info;
       if (isOutdated()) return;
@@ -225,6 +228,7 @@ export class Sidebar extends Widget {
       }
       if (kernel.status !== "busy") this.wait(trans.__("Opening the chat…"));
       // a server may lose the answers of one connection, e.g. that of jupyter_server_documents 0.3
+      clearTimeout(this.silence);
       this.silence = setTimeout(() => this.explain({ kind: "silent" }), LOST_MS);
       const answer = await ask(kernel, again);
       if (isOutdated()) return;
@@ -261,8 +265,8 @@ export class Sidebar extends Widget {
     } else if (answer.kind === "silent") {
       this.say(
         trans.__(
-          "The kernel's answer has not come, so the chat is not open yet. Try again: the page then connects " +
-            "to the kernel anew, and your variables stay.",
+          "The kernel's answer has not come, so the chat is not open yet. If a cell runs, the chat opens when it " +
+            "has ended. Else try again: the page then connects to the kernel anew, and your variables stay.",
         ),
       );
     } else {
@@ -272,16 +276,8 @@ export class Sidebar extends Widget {
     const retry = document.createElement("button");
     retry.className = "jp-Button jp-mod-styled jp-mod-accept";
     retry.textContent = trans.__("Try again");
-    retry.addEventListener("click", () => void this.retry(answer.kind === "silent"));
+    retry.addEventListener("click", () => void this.refresh(true, answer.kind === "silent"));
     this.message.append(retry);
-  }
-
-  private async retry(anew: boolean): Promise<void> {
-    if (anew) {
-      this.wait(this.trans.__("Connecting to the kernel…"));
-      await this.notebook?.sessionContext.session?.kernel?.reconnect();
-    }
-    await this.refresh(true);
   }
 
   private say(text: string, code = ""): void {
