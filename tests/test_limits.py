@@ -7,15 +7,25 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import EchoComputer, ScriptedModel, assert_stream, code, drive, question, said
+from scripted import (
+    EchoComputer,
+    ScriptedModel,
+    assert_stream,
+    code,
+    drive,
+    printed,
+    question,
+    said,
+)
 
 from lmc_jupyter.agent import respond
-from lmc_jupyter.errors import ModelError, ProtocolError
+from lmc_jupyter.errors import GateError, ModelError, ProtocolError
 from lmc_jupyter.gate import Decision, Gate
 from lmc_jupyter.limits import (
     MAX_BUFFER,
     MAX_MARK,
     Atomic,
+    Guard,
     Limits,
     Policy,
     is_mark,
@@ -113,11 +123,35 @@ def test_two_limits_refuse_whatever_one_of_them_refuses(one, other, block, befor
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"max_blocks": -1}, {"max_blocks": True}, {"atomic_sequences": (("", "a"),)}]
+    ("wrong", "value"),
+    [
+        ({"max_blocks": -1}, "-1"),
+        ({"max_blocks": True}, "True"),
+        ({"atomic_sequences": (("", "a"),)}, "''"),
+        ({"atomic_sequences": ("$$",)}, "'[$][$]'"),
+        ({"atomic_sequences": (("a", "b", "c"),)}, "'c'"),
+    ],
 )
-def test_a_limit_that_is_none_is_refused(wrong) -> None:
-    with pytest.raises(ProtocolError):
+def test_a_limit_that_is_none_is_refused(wrong, value) -> None:
+    with pytest.raises(ProtocolError, match=value):
         Limits(**wrong)
+
+
+def test_what_runs_unasked_may_use_what_it_was_granted_and_nothing_new() -> None:
+    guard = Guard(Policy(), lambda language, code: ())
+    granted = frozenset({"python", "shell"})
+    pieces = guard.watch([printed("1")], "allow", granted)
+    next(pieces)
+    guard.check(granted)
+    with pytest.raises(GateError, match="about julia and r: write that word itself"):
+        guard.check({"python", "r", "julia"})
+    pieces.close()
+    guard.check({"r"})
+
+
+def test_a_policy_made_of_words_may_let_run_what_changes_nothing() -> None:
+    assert Policy.of(run=False, deny=(), changes=True).asks_for_changes
+    assert not Policy.of(run=False, deny=()).asks_for_changes
 
 
 # Atomic sequences ---------------------------------------------------------------------------------
@@ -180,6 +214,60 @@ def test_a_beginning_without_end_is_text_after_a_while(text, times, cuts) -> Non
 def test_text_that_begins_nothing_goes_on_at_once() -> None:
     feed = Atomic((("$$", "$$"),)).of(iter([said("It is "), said("$"), said("5."), said(" Good.")]))
     assert [each.content for each in feed] == ["It is ", "$5.", " Good."]
+
+
+def fed(*made: Chunk, pairs=PAIRS[:2]) -> list[tuple]:
+    """(type, content, start, end) of what comes of these chunks."""
+    return [(each.type, each.content, each.start, each.end) for each in Atomic(pairs).of(made)]
+
+
+def test_of_two_that_begin_alike_the_longer_counts() -> None:
+    assert [each[1] for each in fed(said("$$a$b$$c"), pairs=PAIRS[1::-1])] == ["$$a$b$$", "c"]
+    cut = said("ab", start=True), said("c1x")
+    assert [each[1] for each in fed(*cut, pairs=(("a", "b"), ("abc", "x")))] == ["abc1x"]
+
+
+def test_only_the_first_chunk_opens_a_message_and_only_the_last_ends_it() -> None:
+    whole = said("a$$b$$c$$", start=True, end=True)
+    assert fed(code("1"), whole, said("$$d", start=True), code("$$2"), said("e")) == [
+        ("code", "1", False, False),
+        ("message", "", False, False),  # what came before ends here, though no text is sure yet
+        ("message", "a", True, False),
+        ("message", "$$b$$", False, False),
+        ("message", "c$$", False, False),
+        ("message", None, False, True),
+        ("message", "$$d", True, False),
+        ("code", "$$2", False, False),
+        ("message", "", False, False),
+        ("message", "e", False, False),
+    ]
+
+
+def test_no_sequence_goes_over_the_border_of_two_messages() -> None:
+    two = said("$$a", start=True), said("b$$", start=True)
+    assert [each[1] for each in fed(*two)] == ["$$a", "b", "$$"]
+
+
+def test_what_is_not_said_by_the_model_is_not_cut() -> None:
+    by_user = Chunk("user", "message", content="a $$b")
+    for each in (printed("a $$b"), by_user, code("a = '$$'")):
+        assert list(Atomic(PAIRS).of([each])) == [each]
+
+
+def test_what_was_not_yet_read_is_in_the_buffer() -> None:
+    atomic = Atomic(PAIRS[:1])
+    parts = atomic._feed(said("a$$b$$c$$d$$e$$", start=True))
+    assert next(parts).content == "a"
+    assert atomic.buffer == said("$$b$$c$$d$$e$$")
+    assert next(parts).content == "$$b$$"
+    assert atomic.buffer == said("c$$d$$e$$")
+
+
+def test_a_beginning_is_text_when_its_end_can_no_longer_come() -> None:
+    atomic = Atomic(PAIRS[:1])
+    text = "$$" + "x" * MAX_BUFFER
+    assert [each.content for each in atomic._feed(said(text))] == [text]
+    assert list(atomic._feed(said("$$" + "x" * (MAX_BUFFER - 1)))) == []
 
 
 def test_flags_of_the_model_stay_where_they_were() -> None:
