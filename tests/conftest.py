@@ -43,7 +43,7 @@ settings.register_profile(
     "long" if LONG else "day",
     deadline=None,
     derandomize=not LONG,
-    max_examples=amount(40, 300),
+    max_examples=amount(25, 300),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("long" if LONG else "day")

@@ -18,7 +18,7 @@ from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, NoKeyringError
 from model_server import ModelServer, Refusal, Turn, text, tool
 from panel_view import Records
-from sampling import LONG
+from sampling import LONG, sample
 
 from lmc_jupyter import current_session, formats, keys
 from lmc_jupyter.errors import LMCError, ModelError
@@ -59,10 +59,10 @@ SHAPES = {
 WAYS = ("option", "environment", "keyring")
 PAIRS = [
     (shape, way)
-    for at, shape in enumerate(SHAPES)
+    for at, shape in enumerate(sample(SHAPES, 12))
     for way in (WAYS if LONG else (WAYS[at % len(WAYS)],))
 ]
-"""By day each shape is given in one of the ways, in turn."""
+"""By day each drawn shape is given in one of the ways, in turn."""
 
 
 def needle(key: str) -> str:

@@ -17,7 +17,7 @@ import lmc_jupyter
 PACKAGE = Path(lmc_jupyter.__file__).parent
 ROOT = PACKAGE.parent
 sys.path.append(str(ROOT / "benchmarks"))
-from shape import PLACES, is_text, measure, places  # noqa: E402 - it is no package
+from shape import PLACES, is_text, measure, places, tree  # noqa: E402 - it is no package
 
 
 def modules() -> list[Path]:
@@ -65,7 +65,7 @@ def test_unknown_name_of_the_package_is_an_attribute_error() -> None:
 def test_every_module_says_what_it_is() -> None:
     offenders = []
     for path in modules():
-        module = ast.parse(path.read_text("utf-8"))
+        module = tree(path)
         if module.body and not ast.get_docstring(module):
             offenders.append(str(path.relative_to(PACKAGE)))
     assert offenders == []
@@ -221,7 +221,7 @@ def test_one_word_has_one_meaning():
     """A class of ours that is named as another one, private or not, sends its reader astray."""
     homes: dict[str, list[str]] = {}
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(PACKAGE)))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
@@ -250,7 +250,7 @@ def test_one_function_does_nothing():
     found = {
         node.name
         for path in modules()
-        for node in ast.parse(path.read_text("utf-8")).body
+        for node in tree(path).body
         if isinstance(node, ast.FunctionDef) and all(map(is_text, node.body))
     }
     assert found == {"ignore"}, "one, of models/cancel.py"

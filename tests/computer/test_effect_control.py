@@ -37,7 +37,7 @@ class Runs(NamedTuple):
 
 @pytest.fixture(scope="module")
 def runs() -> Runs:
-    touching, honest = sample(TOUCHING, 24), sample(HONEST, 16)
+    touching, honest = sample(TOUCHING, 12), sample(HONEST, 8)
     seen = list(run_blocks([*touching, *honest]))
     count = len(touching)
     return Runs(

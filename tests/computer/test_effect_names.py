@@ -134,7 +134,7 @@ def test_every_form_of_binding_is_named(template):
     check(text)
 
 
-@settings(max_examples=amount(300, 5_000), deadline=None)
+@settings(max_examples=amount(100, 5_000), deadline=None)
 @given(code())
 def test_no_name_that_code_binds_anew_is_left_out(text):
     try:

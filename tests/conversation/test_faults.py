@@ -160,7 +160,7 @@ def test_whichever_call_fails_the_turns_end_and_no_file_is_damaged(
     last = number_of_calls(failing)
     assert last > 60
     told = 0
-    tried = sample(range(1, last + 1), 8)
+    tried = sample(range(1, last + 1), 4)
     for at in tried:
         for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
             monkeypatch.setenv(name, str(tmp_path / f"at{at}"))

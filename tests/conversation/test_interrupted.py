@@ -158,7 +158,7 @@ def test_the_list_and_the_file_stay_good_and_it_goes_on(done, tmp_path, monkeypa
     it.close()
     points = {(line, n) for line, count in visits.items() for n in (1, count) if not is_entry(line)}
     assert len(points) > 20
-    for number, (line, visit) in enumerate(sample(sorted(points), 60)):
+    for number, (line, visit) in enumerate(sample(sorted(points), 24)):
         for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
             monkeypatch.setenv(name, str(tmp_path / str(number)))
         it = made(done)
@@ -217,7 +217,7 @@ def test_messages_that_take_the_place_of_others_do_so_in_one_step(done):
     after = [each.content for each in it.messages]
     it.close()
     points = {(line, n) for line, count in visits.items() for n in (1, count) if not is_entry(line)}
-    for line, visit in sample(sorted(points), 60):
+    for line, visit in sample(sorted(points), 24):
         it = waiting()
         with suppress(KeyboardInterrupt):
             traced(lambda it=it: do(it), line, visit)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import strict_wires
 from model_server import ModelServer, Refusal, Request, Turn, call, text
+from sampling import sample
 from scripted import drive, question
 from strict_talk import WIRES, Talk, whole
 from strict_wires import proposed
@@ -24,7 +25,7 @@ from lmc_jupyter.models.openai import Sent, messages, tools_of
 from lmc_jupyter.session import Session
 
 
-@pytest.mark.parametrize("of", WIRES)
+@pytest.mark.parametrize("of", sample(WIRES, 2))
 def test_nothing_is_refused_and_each_request_begins_with_the_one_before(
     shell: Any, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, of: str
 ) -> None:

@@ -201,7 +201,10 @@ def test_a_program_that_a_signal_ends_says_so():
         ("perl", "$| = 1; print 'on'; sleep 600 while 1;"),
         ("ruby", "puts 'on'; loop {}"),
         ("lua", "print('on') while true do end"),
-        ("java", 'System.out.println("on"); while (true) Thread.sleep(9);'),
+        pytest.param(
+            *("java", 'System.out.println("on"); while (true) Thread.sleep(9);'),
+            marks=pytest.mark.long,
+        ),
         ("c", '#include <stdio.h>\nint main(void) { puts("on"); for (;;); }'),
         ("rust", 'println!("on"); loop {}'),
     ],
