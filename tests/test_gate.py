@@ -23,7 +23,7 @@ from sampling import amount
 from scripted import EchoComputer
 
 from lmc_jupyter import Chunk
-from lmc_jupyter.content.effect import Effect
+from lmc_jupyter.content.effect import Effect, EffectKind
 from lmc_jupyter.errors import ComputerError, GateError
 from lmc_jupyter.gate import GRANT_SECONDS, Gate, Grant, Proposal
 from lmc_jupyter.limits import Policy
@@ -653,18 +653,40 @@ def gate_that_sees(*kinds: str, policy: Policy = CHANGES, uses: Any = None) -> G
     return Gate(policy, uses=uses, effects=lambda *_: effects)
 
 
+class Watching(EchoComputer):
+    """A computer that holds code to its promise."""
+
+    def run_promised(self, language: str, code: str) -> Generator[Chunk, None, None]:
+        self.ran.append(("promised", code))
+        yield Chunk("computer", "console", "output", "ok")
+
+
 @pytest.mark.parametrize("kinds", [("makes",), ("reads",), ("makes", "reads")])
 def test_what_only_reads_and_makes_names_runs_unasked_and_is_held_to_it(kinds) -> None:
-    class Watching(EchoComputer):
-        def run_promised(self, language: str, code: str) -> Generator[Chunk, None, None]:
-            self.ran.append(("promised", code))
-            yield Chunk("computer", "console", "output", "ok")
-
     gate, computer = gate_that_sees(*kinds), Watching()
     proposal = propose(gate)
     assert (proposal.verdict, proposal.is_promised) == ("allow", True)
+    assert "only reads and makes new names" in proposal.reason
     run(gate, gate.grant(proposal), computer)
     assert computer.ran == [("promised", proposal.code)]
+
+
+def test_what_was_asked_for_has_promised_nothing_and_a_plain_computer_watches_nothing() -> None:
+    for gate, computer, ran in (
+        (gate_that_sees("changes"), Watching(), ("python", "1+1")),
+        (gate_that_sees("reads"), EchoComputer(), ("python", "1+1")),
+    ):
+        run(gate, gate.grant(propose(gate)), computer)
+        assert computer.ran == [ran]
+
+
+def test_a_name_that_hides_one_of_pythons_own_is_no_new_name() -> None:
+    def verdict(kind: EffectKind) -> str:
+        effects = (Effect(kind, "list", "a name of Python's own"),)
+        return propose(Gate(CHANGES, effects=lambda *_: effects)).verdict
+
+    assert verdict("makes") == "ask"
+    assert verdict("reads") == "allow"
 
 
 @pytest.mark.parametrize(

@@ -161,11 +161,11 @@ def test_delimit_lets_confirmations_pass_bare_after_the_end() -> None:
     assert chunks[3].to_dict() == confirmation("python", "1").to_dict()
 
 
-def test_delimit_takes_the_flags_off_a_confirmation() -> None:
-    flagged = Chunk(
-        "computer", "confirmation", "execution", confirmation("r", "1").content, None, True, True
-    )
-    assert list(delimit([flagged])) == [confirmation("r", "1")]
+@pytest.mark.parametrize("flags", [(True, True), (True, False), (False, True)])
+def test_delimit_takes_the_flags_off_a_confirmation(flags: tuple[bool, bool]) -> None:
+    bare = confirmation("r", "1")
+    flagged = Chunk("computer", "confirmation", "execution", bare.content, None, *flags)
+    assert list(delimit([flagged])) == [bare]
 
 
 def test_delimit_is_not_a_piece_late() -> None:
