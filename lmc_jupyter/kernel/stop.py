@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
+from weakref import finalize
 
 T = TypeVar("T")
 
@@ -196,7 +197,8 @@ class Interruptible:
 _CALL = Interruptible._call.__code__
 _HANDLER = Interruptible._on_sigint.__code__
 _OURS = {
-    method.__code__ for method in (Interruptible.pause, Interruptible._enter, Interruptible._leave)
+    each.__code__  # what a finalizer raises is lost, and the rest of its work with it
+    for each in (Interruptible.pause, Interruptible._enter, Interruptible._leave, finalize.__call__)
 }
 
 

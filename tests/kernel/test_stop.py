@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import weakref
 
 import pytest
 
@@ -275,6 +276,27 @@ def test_a_pause_is_not_interrupted_but_ends_with_the_interrupt():
     with pytest.raises(KeyboardInterrupt):
         block.run(code)
     assert seen == ["paused"]
+
+
+def test_a_stop_that_falls_into_a_finalizer_lets_it_do_all_its_work():
+    """Python drops what a finalizer raises: the journal of another conversation would stay open."""
+    block, ended = Interruptible(), []
+
+    def end():
+        thread = threading.Thread(target=block.stop)
+        thread.start()
+        thread.join()
+        ended.append("all of it")
+
+    def code():
+        weakref.finalize(Interruptible(), end)  # nobody else has it: it is finalized at once
+        while True:
+            pass
+
+    with pytest.raises(KeyboardInterrupt):
+        block.run(code)
+    assert ended == ["all of it"]
+    assert block.hits == 1
 
 
 def test_a_stop_that_falls_where_an_error_is_drawn_lets_it_be_drawn(frontend):
