@@ -216,20 +216,20 @@ def test_text_that_begins_nothing_goes_on_at_once() -> None:
     assert [each.content for each in feed] == ["It is ", "$5.", " Good."]
 
 
-def fed(*made: Chunk, pairs=PAIRS[:2]) -> list[tuple]:
+def read(*made: Chunk, pairs=PAIRS[:2]) -> list[tuple]:
     """(type, content, start, end) of what comes of these chunks."""
     return [(each.type, each.content, each.start, each.end) for each in Atomic(pairs).of(made)]
 
 
 def test_of_two_that_begin_alike_the_longer_counts() -> None:
-    assert [each[1] for each in fed(said("$$a$b$$c"), pairs=PAIRS[1::-1])] == ["$$a$b$$", "c"]
+    assert [each[1] for each in read(said("$$a$b$$c"), pairs=PAIRS[1::-1])] == ["$$a$b$$", "c"]
     cut = said("ab", start=True), said("c1x")
-    assert [each[1] for each in fed(*cut, pairs=(("a", "b"), ("abc", "x")))] == ["abc1x"]
+    assert [each[1] for each in read(*cut, pairs=(("a", "b"), ("abc", "x")))] == ["abc1x"]
 
 
 def test_only_the_first_chunk_opens_a_message_and_only_the_last_ends_it() -> None:
     whole = said("a$$b$$c$$", start=True, end=True)
-    assert fed(code("1"), whole, said("$$d", start=True), code("$$2"), said("e")) == [
+    assert read(code("1"), whole, said("$$d", start=True), code("$$2"), said("e")) == [
         ("code", "1", False, False),
         ("message", "", False, False),  # what came before ends here, though no text is sure yet
         ("message", "a", True, False),
@@ -245,7 +245,7 @@ def test_only_the_first_chunk_opens_a_message_and_only_the_last_ends_it() -> Non
 
 def test_no_sequence_goes_over_the_border_of_two_messages() -> None:
     two = said("$$a", start=True), said("b$$", start=True)
-    assert [each[1] for each in fed(*two)] == ["$$a", "b", "$$"]
+    assert [each[1] for each in read(*two)] == ["$$a", "b", "$$"]
 
 
 def test_what_is_not_said_by_the_model_is_not_cut() -> None:
