@@ -200,7 +200,7 @@ class Message:
             raise ProtocolError(
                 f"a message of type {data['type']!r} has no content: give it 'content'"
             )
-        extra = {key: value for key, value in data.items() if key not in _MESSAGE_KEYS}
+        extra = {key: value for key, value in data.items() if key not in MESSAGE_KEYS}
         return cls(
             *head,
             data["content"],
@@ -354,8 +354,8 @@ TAKINGS = {
 }
 """What a person does with a proposal, and how a model reads of it."""
 
-
-_MESSAGE_KEYS = {"role", "type", "format", "content", "recipient", "id", "created_at"}
+MESSAGE_KEYS = {"role", "type", "format", "content", "recipient", "id", "created_at"}
+"""Keys of a stored message that are no `extra`."""
 
 
 def confirmation(language: str, code: str) -> Chunk:

@@ -204,7 +204,7 @@ class Journal:
             self._unsure = False
 
     def _check_owner(self) -> None:
-        if self._descriptor < 0 and self._end.alive is False:
+        if not self._end.alive:
             raise OSError(f"{self.path} is closed")
         if os.getpid() != self._owner:
             raise OSError("this process is a fork of the one that writes the conversation")
@@ -233,9 +233,7 @@ def _let_go(descriptors: set[int], lock: FileLock, path: Path, owner: int) -> No
 
 def unlock(path: Path, lock: FileLock) -> None:
     """Release a conversation's lock."""
-    with suppress(
-        OSError
-    ):  # removed before the release, so that there are never two locks of one name
+    with suppress(OSError):  # before the release: there are never two locks of one name
         calls.unlink(_beside(path, ".lock"))
     lock.release()
 

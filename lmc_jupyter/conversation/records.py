@@ -5,8 +5,8 @@ the first that does not is not read.
 
 A line is a record in JSON, `{"kind":...}`. Kinds: head, message, instead (of the message `at`),
 back (the messages from `to` on are gone), mark (keys of the message `id`; null takes one away),
-event, title, turn, block (what became of code), names (what the block before did to them), extra,
-sent (what went to a model, or came from it, in its provider's form).
+event, title, turn, block (what became of code), names (what the block before did to them), read
+(the files that it opened), extra, sent (to a model, or by it, in its provider's form).
 In version 1 a line was `{"crc":N,"rec":record}`.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 from lmc_jupyter.content.file_read import FileRead
 from lmc_jupyter.conversation import Action, BlockRecord, Conversation, RequestRecord, TurnRecord
 from lmc_jupyter.errors import ProtocolError
-from lmc_jupyter.lmc import PARTIAL, Message, is_partial
+from lmc_jupyter.lmc import MESSAGE_KEYS, PARTIAL, Message, is_partial
 
 VERSION = 2
 _OLDER = re.compile(rb'\{"crc":\d+,"rec":')
@@ -146,6 +146,8 @@ class Fold:
 
     def _mark(self, record: dict[str, Any]) -> None:
         id_, keys = _text(record["id"]), record["set"]
+        if not MESSAGE_KEYS.isdisjoint(keys):
+            raise ValueError
         at = place(self.messages, id_)
         if at is not None:
             self.messages[at] = with_keys(self.messages[at], keys)
@@ -183,7 +185,7 @@ class Fold:
         if not self.blocks:
             raise ValueError
         files = tuple(
-            FileRead(_text(each["path"]), int(each["size"]), _text(each["sha256"]))
+            FileRead(_text(each["path"]), _count(each["size"]), _text(each["sha256"]))
             for each in record["files"]
         )
         self.blocks.append(replace(self.blocks.pop(), read=files))

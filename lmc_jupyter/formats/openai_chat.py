@@ -96,7 +96,7 @@ class _ChatWriter:
         self.messages: list[dict[str, Any]] = []
         self.calls: dict[str, list[str]] = {}
         self.images: list[dict[str, Any]] = []
-        self.open = self.joins = False
+        self.joins = False
         self.count = 0
 
     def add(self, message: Message) -> None:
@@ -291,7 +291,6 @@ class _ChatReader:
         content = entry.get("content")
         if (
             self.last is not None
-            and self.groups
             and self.groups[-1] is self.last
             and isinstance(content, list)
             and content[:1] == [text_part(IMAGES)]
@@ -372,7 +371,7 @@ class _ChatReader:
         content = entry.get("content")
         if content not in (NOT_RUN, IMAGE_FOLLOWS):
             group += self.parts(number, "computer", content)
-        self.last = group if self.groups[-1] is group else self.groups[-1]
+        self.last = self.groups[-1]
 
     def parts(self, number: int, role: Role, content: Any) -> list[Message]:
         if content is None:

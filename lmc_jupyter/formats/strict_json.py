@@ -55,7 +55,7 @@ def lines(data: bytes, notes: list[str] | None = None) -> list[Any]:
                 values.append(_parse(line))
             except FormatError as error:
                 raise FormatError(f"in line {number}: {error}") from None
-    return [_check(value, text, notes) for value in values]
+    return [*_check(values, text, notes)]  # in one note
 
 
 def _text(data: bytes) -> str:

@@ -66,6 +66,13 @@ def js_notebook(expression: str) -> str:
     return f"() => {{ const nb = window.jupyterapp.shell.currentWidget; {expression} }}"
 
 
+HAS_RUN = js_notebook(
+    "const { model } = nb.content.widgets[0];"
+    "return model.executionCount === 1 && model.executionState !== 'running'"
+)
+"""The first cell has ended; it has its number when it begins."""
+
+
 # Opening ------------------------------------------------------------------------------------------
 
 
@@ -195,7 +202,7 @@ def test_it_follows_the_notebook_and_is_blank_before_it_shows_another(
         js_notebook("return nb.context.path === 'two.ipynb' && nb.sessionContext.isReady")
     )
     notebook.run(0)
-    page.wait_for_function(js_notebook("return nb.content.widgets[0].model.executionCount === 1"))
+    page.wait_for_function(HAS_RUN)
     expect(sidebar.ready()).to_have_value("")
     says(sidebar, "It is the second.")
     expect(sidebar.root.get_by_text("It is the first.").locator("visible=true")).to_have_count(0)
@@ -415,7 +422,7 @@ def test_the_same_bundle_works_in_notebook_7(notebook7, own_page):
     sidebar.ready()
     page.evaluate(js_notebook("nb.content.activeCellIndex = 0"))
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-cell') }")
-    page.wait_for_function(js_notebook("return nb.content.widgets[0].model.executionCount === 1"))
+    page.wait_for_function(HAS_RUN)
     says(sidebar, "It is seven.")
     assert sidebar.insert("1 + 1", "python")
     page.wait_for_function(FOCUSED)

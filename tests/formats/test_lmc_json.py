@@ -59,6 +59,31 @@ def test_json_lines_are_read_too(lines: list[str]) -> None:
     assert lmc_json.read(data).messages == lmc_json.read(f"[{','.join(lines)}]".encode()).messages
 
 
+def test_a_file_that_begins_with_a_mark_or_blanks_is_read_too() -> None:
+    for mark in (b"\xef\xbb\xbf", b" \t\r\n"):
+        for lines in (LMC_MESSAGES, LMC_MESSAGES[:1]):
+            data = mark + "\n".join(lines).encode()
+            assert len(lmc_json.read(data).messages) == len(lines)
+
+
+def test_characters_are_written_as_they_are_and_numbers_that_are_none_not_at_all() -> None:
+    message = Message("user", "message", content="naïve 😀")
+    assert "naïve 😀" in lmc_json.line(message)
+    with pytest.raises(ValueError, match="JSON"):
+        lmc_json.line(message.marked(price=float("nan")))
+
+
+def test_what_could_not_be_kept_is_said_of_lists_and_of_lines_and_when_it_is_written() -> None:
+    message = '{"role": "user", "type": "message", "content": "\\ud800"}'
+    for text in (f"[{message}]", message, f"{message}\n{message}"):
+        [loss] = lmc_json.read(text.encode()).losses
+        assert "lone surrogates" in loss
+    strange = Message("user", "message", content="x", extra={"mine": {1, 2}})
+    data, losses = lmc_json.write(Conversation([strange]))
+    assert json.loads(data)[0]["content"] == "x"
+    assert any("cannot hold were saved as text: message 1." in loss for loss in losses)
+
+
 OLD = [  # what Open Interpreter wrote -> what it is here
     ({"role": "user", "message": "Hi"}, [{"role": "user", "type": "message", "content": "Hi"}]),
     (

@@ -93,6 +93,36 @@ def test_a_file_of_more_is_not_read_whole(tmp_path) -> None:
         formats.read(path)
 
 
+def test_what_is_at_a_limit_is_read_and_one_more_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr(strict_json, "MAX_BYTES", 12)
+    assert strict_json.loads(b"[1, 2, 3, 4]") == [1, 2, 3, 4]
+    with pytest.raises(FormatError, match=r"13 bytes, and 12 .* split$"):
+        strict_json.loads(b"[1, 2, 3, 4] ")
+    monkeypatch.setattr(strict_json, "MAX_VALUES", 4)
+    assert strict_json.lines(b"[1]\n[2]\n") == [[1], [2]]
+    with pytest.raises(FormatError, match=r"has 5 commas, .* 4 are the most that are read$"):
+        strict_json.lines(b"[1]\n[2]\n\n")
+    monkeypatch.setattr(strict_json, "MAX_DIGITS", 3)
+    assert strict_json.loads(b"[999]") == [999]
+    with pytest.raises(FormatError, match="more than 3 digits"):
+        strict_json.loads(b"[1000]")
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [(b'["\xff"]', "UTF-8 (byte 2)"), (b'\xef\xbb\xbf["\xff"]', "UTF-8 (byte 2)")],
+)
+def test_bytes_that_are_no_text_are_counted_and_their_encoding_named(data, name) -> None:
+    with pytest.raises(FormatError) as refusal:
+        strict_json.loads(data)
+    assert f"no text in {name}: it is not JSON" in str(refusal.value)
+
+
+def test_of_several_keys_the_one_that_stands_twice_is_named() -> None:
+    with pytest.raises(FormatError, match="'b' stands twice"):
+        strict_json.loads(b'[{"a": 1, "b": 2, "c": 3, "b": 4}]')
+
+
 def test_64_levels_and_brackets_in_strings_are_no_bomb() -> None:
     assert strict_json.loads(b"[" * 64 + b"]" * 64) == json.loads("[" * 64 + "]" * 64)
     text = "[" * 500 + '{"\\"' * 500 + "\\"
@@ -106,6 +136,19 @@ def test_lone_surrogates_become_characters_and_are_said() -> None:
     assert notes == [
         "2 characters of it are none (lone surrogates): each became \N{REPLACEMENT CHARACTER}."
     ]
+
+
+def test_one_lone_surrogate_is_one_character_beside_those_that_stood_there() -> None:
+    there = "\N{REPLACEMENT CHARACTER}"
+    for read, text in ((strict_json.loads, r'["\uD800%s"]'), (strict_json.lines, r'"\uD800%s"')):
+        notes: list[str] = []
+        assert read((text % there).encode(), notes) == [there * 2]
+        assert notes == [f"1 character of it is none (lone surrogates): each became {there}."]
+        assert read((text % there).encode()) == [there * 2], "nobody reads the notes"
+    notes = []
+    assert strict_json.lines(b'"\\ud800"\n"\\udc00"\n', notes) == [there, there]
+    assert len(notes) == 1, "one sentence for all lines"
+    assert "2 characters" in notes[0]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
