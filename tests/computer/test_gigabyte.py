@@ -3,7 +3,10 @@ of the process that reads it hardly grows."""
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -46,7 +49,8 @@ class Watch:
         return (self.most - self.before) / 1e6
 
 
-def test_a_gigabyte_of_a_program_is_bounded(record_property):
+def write() -> dict[str, float | bool]:
+    """A block that puts out a gigabyte."""
     shell = Shell()
     list(shell.run("true"))  # what the first block imports is no output
     begun = time.perf_counter()
@@ -54,23 +58,43 @@ def test_a_gigabyte_of_a_program_is_bounded(record_property):
         text = "".join(piece.content for piece in shell.run(WRITES))
     seconds = time.perf_counter() - begun
     shell.close()
-    assert text.startswith(f"first\n{LINE}")
-    assert text.endswith(f"{LINE}last\n")
-    assert len(text) < 2_000_000
-    assert watch.grown < 64
-    megabytes = LINES * len(LINE) / 1e6
-    record_property(
-        "figure",
-        f"{megabytes:,.0f} MB: {watch.grown:.0f} MB more memory, {megabytes / seconds:.0f} MB/s, "
-        "first and last lines whole",
-    )
-    if watch.grown > 32 or megabytes / seconds < 100:
-        record_property("falls short", "the bar is 32 MB of memory and 100 MB/s")
+    is_whole = text.startswith(f"first\n{LINE}") and text.endswith(f"{LINE}last\n")
+    return {"grown": watch.grown, "seconds": seconds, "whole": is_whole, "length": len(text)}
 
 
-def test_control_what_keeps_all_of_a_tenth_of_it_grows():
+def keep() -> dict[str, float]:
+    """What keeps all of a tenth of it."""
     kept = []
     with Watch() as watch:
         for _ in range(LINES // 10):
             kept.append(str(time.monotonic_ns()) + LINE)
-    assert watch.grown > 64
+    return {"grown": watch.grown}
+
+
+def alone(part: str) -> dict[str, float]:
+    """What a part says in a process of its own: where others have freed memory nothing grows."""
+    done = subprocess.run([sys.executable, __file__, part], stdout=subprocess.PIPE, check=True)
+    return dict(json.loads(done.stdout))
+
+
+def test_a_gigabyte_of_a_program_is_bounded(record_property):
+    found = alone("write")
+    assert found["whole"]
+    assert found["length"] < 2_000_000
+    assert found["grown"] < 64
+    megabytes = LINES * len(LINE) / 1e6
+    record_property(
+        "figure",
+        f"{megabytes:,.0f} MB: {found['grown']:.0f} MB more memory, "
+        f"{megabytes / found['seconds']:.0f} MB/s, first and last lines whole",
+    )
+    if found["grown"] > 32 or megabytes / found["seconds"] < 100:
+        record_property("falls short", "the bar is 32 MB of memory and 100 MB/s")
+
+
+def test_control_what_keeps_all_of_a_tenth_of_it_grows():
+    assert alone("keep")["grown"] > 64
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps({"write": write, "keep": keep}[sys.argv[1]]()))
