@@ -116,15 +116,15 @@ def to_dict(
     ----------
     max_depth : levels that it may have; what is deeper becomes a text, and that is said
     """
-    family = conversation.extra.get(FAMILY)
-    rest = dict(family) if isinstance(family, Mapping) else {}
+    others = dict(conversation.extra)
+    family = others.get(FAMILY)
+    rest = dict(others.pop(FAMILY)) if isinstance(family, Mapping) and family else {}
     rest.pop("history", None)
     before = rest.pop("meta", None) if "meta" in rest else _NOTHING
     meta = dict(before) if isinstance(before, Mapping) else {}
     for key, value in (("chat_started", conversation.began), ("used_model", conversation.model)):
         if value and _time_text(meta.get(key)) != value:
             meta[key] = value
-    others = {key: value for key, value in conversation.extra.items() if key != FAMILY}
     lmc = {"title": conversation.title, "notebook": conversation.notebook, "extra": others}
     if lmc := {key: value for key, value in lmc.items() if value}:
         meta["lmc"] = lmc

@@ -297,6 +297,15 @@ def test_any_conversation_comes_back_as_it_was(form: Any, conversation: Conversa
     assert form.read(form.write(after)[0]) == after
 
 
+@pytest.mark.parametrize("value", [None, 5, "x", [], {}, {"mine": 1}], ids=repr)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.NAME)
+def test_whatever_stands_under_our_own_name_comes_back(form: Any, value: Any) -> None:
+    data, lost = form.write(Conversation(model="m", extra={"glm": value}))
+    assert lost == []
+    assert form.read(data).extra == {"glm": value}
+    assert form.read(data).model == "m"
+
+
 @given(conversation=conversations())
 def test_any_conversation_comes_back_from_protobuf_but_for_large_numbers(
     conversation: Conversation,
