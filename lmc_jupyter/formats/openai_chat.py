@@ -141,7 +141,6 @@ class _ChatWriter:
             self.messages.append({"role": "assistant", "content": None})
         self.messages[-1].setdefault("tool_calls", []).append(call)
         self.calls[call["id"]] = []
-        self.joins = False
 
     def result(self, message: Message) -> None:
         """What came of the last call."""
@@ -166,7 +165,7 @@ class _ChatWriter:
 
 def _is_thought_alone(entry: Mapping[str, Any]) -> bool:
     """Whether what was said after that thought goes into the same chat message."""
-    return THOUGHT in entry and entry["content"] == "" and "tool_calls" not in entry
+    return THOUGHT in entry and entry["content"] == ""
 
 
 IMAGE_FOLLOWS = "It showed what follows."

@@ -127,7 +127,9 @@ def test_messages_come_change_and_go():
 def test_what_a_person_did_goes_with_the_messages_before_it():
     events = [{"kind": "event", "at": at, "data": {"action": f"{at}"}} for at in (0, 1, 2)]
     lines = [message_line(FIRST), message_line(CODE), *events]
-    assert folded(*lines).events == [Action(at, {"action": f"{at}"}) for at in (0, 1, 2)]
+    fold = folded(*lines)
+    assert fold.events == [Action(at, {"action": f"{at}"}) for at in (0, 1, 2)]
+    assert fold.conversation.events is fold.events
     assert [each.at for each in folded(*lines, {"kind": "back", "to": 1}).events] == [0, 1]
 
 
@@ -164,7 +166,9 @@ def test_a_price_that_is_none_is_not_counted(cost):
 
 
 def test_what_became_of_blocks_is_said_of_the_last_one():
-    first, last = folded(BLOCK, NAMES, {**BLOCK, "fate": "stopped"}, READ).blocks
+    fold = folded(BLOCK, NAMES, {**BLOCK, "fate": "stopped"}, READ)
+    assert fold.conversation.blocks is fold.blocks
+    first, last = fold.blocks
     named = {"new": ("x",), "changed": ("y",), "removed": ("z",), "breach": "wrote"}
     assert first == BlockRecord("b", "now", "ran", "clicked", **named)
     assert last == BlockRecord("b", "now", "stopped", "clicked", read=(FileRead("/a", 3, "f0"),))
@@ -334,3 +338,6 @@ def test_the_records_of_a_conversation_give_it_back():
     assert fold.conversation.extra == {"glm": {"a": 1}}
     assert fold.sent == [{"b": 2}, {"c": 3}]
     assert [each["kind"] for each in records.whole(Conversation(), {"id": "i"})] == ["head"]
+    early = Conversation([FIRST, CODE], events=[Action(0, {})])
+    kinds = [each["kind"] for each in records.whole(early, {"id": "i"})]
+    assert kinds == ["head", "event", "message", "message"]

@@ -314,6 +314,7 @@ def test_a_thought_joins_the_answer_behind_it_and_nothing_else() -> None:
     named = said("x").marked(openai={"name": "Ada", "content": "no"})
     for more, chat in (
         ([said("x")], [{"content": "x", "reasoning_content": "Hm."}]),
+        ([said("x"), said("y")], [{"content": "x", "reasoning_content": "Hm."}, {"content": "y"}]),
         ([user("x")], [{"content": "", "reasoning_content": "Hm."}, {"content": "x"}]),
         ([thinks], [{"content": "", "reasoning_content": "Hm."}] * 2),
         ([said("")], [{"content": "", "reasoning_content": "Hm."}, {"content": ""}]),
@@ -330,6 +331,7 @@ def test_a_thought_joins_the_answer_behind_it_and_nothing_else() -> None:
 
 WORDS = [
     (Message("user", "image", "path", "a/b.png"), "(image: a/b.png)"),
+    (Message("user", "image", "path", "AAAA"), "(image: AAAA)"),
     (Message("user", "file", None, "/a.pdf"), "(file: /a.pdf)"),
     (Message("user", "file", None, "AAAA"), "(file: AAAA)"),
     (Message("user", "audio", "wav", "AAAA"), "(audio)"),
@@ -587,6 +589,7 @@ def test_an_answer_without_an_id_is_that_of_the_last_call() -> None:
              "function_call": {"name": "python", "arguments": "1"}}  # fmt: skip
     answer = {"role": "function", "name": "python", "content": "of 1"}
     assert [each.content for each in read(older, answer, answer).messages] == ["1", "of 1", "of 1"]
+    assert [each.content for each in read(older, 5, answer).messages] == ["1", "of 1", "5"]
     found = read(EXECUTES, older, answer, {"role": "tool", "tool_call_id": "1", "content": "of f"})
     assert [each.content for each in found.messages] == ["f()", "of f", "1", "of 1"]
     tool = {"role": "tool", "tool_call_id": "nobody", "content": "of nobody"}
