@@ -262,11 +262,12 @@ def test_a_pager_is_told_and_does_not_open_in_the_next_cell(panel):
 
 def test_children_that_were_forked_are_told(panel):
     code = (
-        "import os\n"
+        "import os, sys\n"
+        "write = sys.stdout.write\n"  # print writes the end of a line by itself, and may be parted
         "child = os.fork()\n"
         "if not child:\n"
-        "    print('of a child'); os._exit(0)\n"
-        "os.waitpid(child, 0); print('of the parent')\n"
+        "    write('of a child\\n'); os._exit(0)\n"
+        "os.waitpid(child, 0); write('of the parent\\n');\n"
     )
     (said,) = turn(panel, code)
     lines = [line for line in said.splitlines() if line.startswith("of ")]  # Python may warn
