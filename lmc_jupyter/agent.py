@@ -236,12 +236,12 @@ class _Loop:
         if reason := self.limits.refuses(code.content, self.blocks - self.before - 1):
             yield from self.decline(reason)
             return
-        asks = self.asks or (STRANGE if code.id in self.strange else "")
-        language = code.format or ""
+        strange = STRANGE if code.id in self.strange else ""
+        asks, remark = self.asks or strange, strange or self.fate
         decision = proposal = None
         while proposal is None or self.gate.is_outdated(proposal, decision):
             proposal = self.gate.propose(
-                self.turn, self.blocks, language, code.content, asks=asks, remark=self.fate
+                self.turn, self.blocks, code.format or "", code.content, asks=asks, remark=remark
             )
             if proposal.verdict == "deny":
                 yield from self.decline(proposal.reason)

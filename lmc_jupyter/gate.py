@@ -141,15 +141,15 @@ class Gate:
         asks : why it is asked for even where policy lets it run; "" for no such reason
         remark : what the person has to know where it is asked for anyway
         """
-        asks = asks or self.doubt
-        proposal = self._proposal(turn, block, language, code, asks)
+        proposal = self._proposal(turn, block, language, code, asks or self.doubt)
         if proposal.verdict != "deny":
             proposal = replace(proposal, effects=self.effects(proposal.language, proposal.code))
         if proposal.verdict == "ask" and not proposal.reason:
-            if not asks and self.policy.asks_for_changes and _is_harmless(proposal):
+            lets = self.policy.asks_for_changes and _is_harmless(proposal)
+            if lets and not (asks or self.doubt):
                 proposal = replace(proposal, verdict="allow", reason=_UNASKED, is_promised=True)
             else:
-                proposal = replace(proposal, reason=asks or remark)
+                proposal = replace(proposal, reason=(asks if lets else "") or self.doubt or remark)
         with self._lock:
             self._grants.clear()  # grants from before belong to an earlier question
             self.pending = proposal

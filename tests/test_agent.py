@@ -107,6 +107,17 @@ def test_order_of_a_turn() -> None:
     ]
 
 
+@pytest.mark.parametrize("policy", [Policy(), Policy(allow=frozenset({"python"}))])
+def test_that_waiting_code_came_with_a_file_is_said_whatever_else_is_asked(policy: Policy) -> None:
+    waits = Message("assistant", "code", "python", content="1 + 1").stamped()
+    messages, gate = [question(), waits], Gate(policy)
+    reply = respond(messages, ScriptedModel(), EchoComputer(), gate=gate, strange={waits.id})
+    assert next(reply).type == "confirmation"
+    assert gate.pending is not None
+    assert (gate.pending.verdict, "from a file" in gate.pending.reason) == ("ask", True)
+    reply.close()
+
+
 def test_model_sees_what_its_code_gave() -> None:
     messages, model = [question()], ScriptedModel([code("1+1")], [said("Two.")])
     drive(respond(messages, model, EchoComputer()), YES)

@@ -603,6 +603,8 @@ def test_a_remark_stands_where_nothing_else_is_said_and_code_is_asked_for() -> N
     assert gate.propose(1, 1, "python", "1", remark="It is long.").reason == "It is long."
     assert gate.propose(1, 1, "python", "1").reason == ""
     assert gate.propose(1, 1, "python", "1", asks="", remark="").reason == ""
+    # where everything is asked for, a reason to ask is none, and a warning without one is not read
+    assert gate.propose(1, 1, "python", "1", asks="It comes from Codex.").reason == ""
     allowing = Gate(Policy(allow=frozenset({"python"})))
     asked = allowing.propose(1, 1, "python", "1", asks="It came from a file.", remark="It is long.")
     assert (asked.verdict, asked.reason) == ("ask", "It came from a file.")

@@ -148,6 +148,7 @@ export class Conversation {
   }
 
   #questionOf(at: number): MessageRecord | null {
+    if (this.turnOf(at)?.where === "agent") return null; // it was asked nothing here
     for (let before = at; before >= 0; before--) {
       const entry = this.entries[before];
       if (entry?.kind === "message" && isQuestion(entry.record.message)) return entry.record;

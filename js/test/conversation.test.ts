@@ -337,6 +337,21 @@ describe("a snapshot", () => {
   });
 });
 
+it("code of an agent is about no cell, though the question before it was", () => {
+  const question: WireRecord = { message: { role: "user", type: "message", content: "Fix @cell 4" }, about: "c4" };
+  const block = record({ type: "code", format: "python", content: "x = 1" });
+  const conversation = fed([
+    { appended: question },
+    { began: turn("a", 0) },
+    { appended: block },
+    { appended: { note: "Claude Code has connected", level: "info" } },
+    { began: turn("b", 3, { where: "agent" }) },
+    { appended: block },
+  ]);
+  expect([conversation.about(1), conversation.numberAbout(1)]).toEqual(["c4", "4"]);
+  expect([conversation.about(3), conversation.numberAbout(3)]).toEqual(["", ""]);
+});
+
 it("the line that runs is told, and over with its console", () => {
   const console = (more: Partial<Chunk>): Event => ({ grown: { role: "computer", type: "console", ...more } });
   const told: (number | null)[] = [];

@@ -4,6 +4,6 @@ One rule: each part is made by a small module here, cheaply, and knows nothing o
 """
 
 # the order in which a model reads them:
-from lmc_jupyter.context import instructions, functions, tools  # isort: skip
+from lmc_jupyter.context import instructions, functions  # isort: skip
 
-__all__ = ["functions", "instructions", "tools"]
+__all__ = ["functions", "instructions"]

@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from lmc_jupyter.conversation import Action, Conversation, RequestRecord, records
+from lmc_jupyter.conversation import Action, BlockRecord, Conversation, RequestRecord, records
 from lmc_jupyter.conversation.conversations import (
     ConversationEntry,
     Conversations,
@@ -281,7 +281,10 @@ class JournalWriter:
                     self._act(at, data if last is None else {**data, "message": last.id})
             case Became("ran" | "ran unasked" | "edited" | "stopped" | "not run" as fate):
                 if block := self._block:
-                    self._add("block", **block, fate=fate, time=_now())
+                    block = {**block, "fate": fate, "time": _now()}
+                    known = [*self.about.blocks, BlockRecord(**block)]
+                    self.about = replace(self.about, blocks=known)
+                    self._add("block", **block)
             case NamesChanged(names) if self._block:
                 by_kind = {"new": names.new, "changed": names.changed, "removed": names.removed}
                 self._add("names", **by_kind, breach=names.breach)

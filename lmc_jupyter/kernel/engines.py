@@ -49,6 +49,9 @@ _ENGINES = {
     ("sqlalchemy", "AsyncEngine"): _Engine("an asynchronous SQLAlchemy engine", _SQL.use),
 }
 
+LIBRARIES = frozenset({"ray", *(library for library, _ in _ENGINES)})
+"""Where none of these is imported there is no engine."""
+
 
 def engines(names: Mapping[str, Any]) -> dict[str, str]:
     """Name -> what it is and what for, of the last `MAX_ENGINES` of a namespace.

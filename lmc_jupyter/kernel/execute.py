@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from lmc_jupyter.kernel.runner import poll_here
-from lmc_jupyter.kernel.spark import SparkJobs
 from lmc_jupyter.kernel.stop import Interruptible
 
 
@@ -49,6 +48,10 @@ def execute(
         return error
 
     with _the_cell_around_us(shell, code), _reading_code_name(shell.compile, code, on_name):
+        if "pyspark" not in sys.modules and "spark" not in code:
+            return run()
+        from lmc_jupyter.kernel.spark import SparkJobs
+
         return SparkJobs(block).run(run)
 
 

@@ -1,7 +1,8 @@
 """Jobs that a block gives to Spark: an interrupt of the block cancels them.
 
 One rule: only jobs that the block began; those of the person's own cells and threads go on. A tag
-tells them apart. Spark is never imported here, nor called where this process has no context of it.
+tells them apart. Spark is never imported here, nor called where this process has no context of it,
+and nothing of this runs in a kernel that has not imported it, for a block that does not name it.
 """
 
 from __future__ import annotations

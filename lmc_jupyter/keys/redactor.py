@@ -1,15 +1,18 @@
 """Text without keys: one redactor, for whole texts and for text that arrives in pieces.
 
 One rule: nowhere else is a key searched for in text. A key that a program writes in another form
-of its own making, such as base64, is not recognised.
+of its own making, such as base64, is not recognised. In what code puts out only what is a key for
+certain is redacted (a secret of the environment, a key that a model was given).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from dataclasses import replace
 
 from lmc_jupyter.keys.secret import SHORTEST, Secret, known_secrets
+from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.stream import partial_suffix
 
 _SHAPES = re.compile(
@@ -132,3 +135,44 @@ def address(url: str) -> str:
     if mark:
         query = re.sub(r"=[^&#]*", "=…", query)
     return redact(f"{at}{mark}{query}")
+
+
+_NO_TEXT = ("image", "audio", "file")
+"""Types of messages whose content is no text."""
+
+
+def redact_output(pieces: Generator[Chunk, None, None]) -> Generator[Chunk, None, None]:
+    """What code puts out, without keys; console text that may begin a key waits for its end."""
+    redactor = Redactor(shapes=False)
+    return _redact(pieces, redactor) if redactor else pieces
+
+
+def _redact(
+    pieces: Generator[Chunk, None, None], redactor: Redactor
+) -> Generator[Chunk, None, None]:
+    console, last = redactor.stream(), None  # the console's last piece: what is buffered is of it
+    try:
+        for piece in pieces:
+            text = piece.content
+            if piece.format == "active_line" or not isinstance(text, str):
+                yield piece
+                continue
+            if piece.type == "console":
+                last, text = piece, console.feed(text) + (console.end() if piece.end else "")
+                if not text and not piece.end:
+                    continue
+            else:
+                if last is not None and (rest := console.end()):
+                    yield replace(last, content=rest, end=False)
+                text = text if piece.type in _NO_TEXT else redactor.text(text)
+            yield piece if text == piece.content else replace(piece, content=text)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        if last is not None and (rest := console.end()):  # what came before the error is shown
+            yield replace(last, content=rest, end=False)
+        raise
+    finally:
+        pieces.close()
+    if last is not None and (rest := console.end()):
+        yield replace(last, content=rest, end=False)

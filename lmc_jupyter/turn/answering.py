@@ -19,7 +19,7 @@ from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.gate import Decision, Gate, Runner
 from lmc_jupyter.interrupts import delay_interrupt
-from lmc_jupyter.keys.output import redact_output
+from lmc_jupyter.keys.redactor import redact_output
 from lmc_jupyter.lmc import RECEIPTS, Chunk, Message
 from lmc_jupyter.models.brief import Stoppable
 from lmc_jupyter.models.request import Recordable, Request

@@ -254,12 +254,7 @@ def test_a_declined_block_is_not_run_also_in_a_panel_that_comes_later():
     it.mirror = Mirror(it.session, it.batch, dict)  # as after a restart of the kernel
     it.view = Records()
     it.sync()
-    assert it.fates() == ["not run"]
-    messages = [each for each in it.view.records if "message" in each]
-    assert [each.get("fate") for each in messages if each["message"]["type"] == "code"] == [
-        "not run",
-        None,  # "ran" means that the person ran it, and messages do not say who did
-    ]
+    assert it.fates() == ["not run", "ran"]
     assert it.view.records[2] == {"note": "Not run: you declined it.", "level": "info"}
 
 
@@ -287,7 +282,25 @@ def test_a_program_that_prints_such_a_sentence_has_printed_it():
     batch = Batch((later := Records()).take)
     batch.snapshot(Mirror(it.session, batch, dict).snapshot)  # as after a restart of the kernel
     assert later.records[2]["message"]["content"] == text
-    assert "fate" not in later.records[1]
+    assert later.records[1]["fate"] == "ran"
+
+
+def test_what_became_of_code_is_not_made_up_where_no_journal_says_it():
+    it = Shown([code("0", end=True)], [code("1", end=True)], [said("ok")], auto_run=True)
+    drive(it.session.ask("Go."))
+    here = Records()
+    batch = Batch(here.take)
+    batch.snapshot(Mirror(it.session, batch, dict).snapshot)
+    codes = [each for each in here.records if each.get("message", {}).get("type") == "code"]
+    assert [each["fate"] for each in codes] == ["ran unasked"] * 2
+    later = Session(model=ScriptedModel())
+    later.messages = it.session.messages  # as from a file of somebody
+    there = Records()
+    batch = Batch(there.take)
+    batch.snapshot(Mirror(later, batch, dict).snapshot)
+    codes = [each for each in there.records if each.get("message", {}).get("type") == "code"]
+    assert len(codes) == 2
+    assert all("fate" not in each for each in codes)
 
 
 def test_that_the_kernel_was_restarted_is_a_notice_and_nothing_that_code_has_printed():

@@ -58,6 +58,30 @@ def test_a_restart_keeps_the_conversation_and_says_that_variables_are_gone(make_
     assert started_again(lab).texts() == []
 
 
+def test_after_a_restart_it_is_still_said_who_let_each_block_run(make_frontend):
+    lab = make_frontend()
+    panel = begun(lab)
+    blocks = ["x = 1", "y = x", "z = y"]
+    replies = ", ".join(f"[code({each!r}, end=True)]" for each in blocks)
+    lab.run(f"session.choose_model(ScriptedModel({replies}, [said('Done.')]))")
+    lab.run("session.configure(ask='changes')")
+    panel.ask("Go.")
+    panel.over()
+    lab.run("session.configure(ask='always')")
+    lab.run("session.choose_model(ScriptedModel([code('w = 1', end=True)], [said('Done.')]))")
+    panel.ask("More.")
+    panel.decide(panel.question())
+    panel.over()
+
+    def fates(panel: Panel) -> list[str]:
+        messages = [each for each in panel.view.records if "message" in each]
+        return [each["fate"] for each in messages if each["message"]["type"] == "code"]
+
+    before = fates(panel)
+    assert before == ["ran unasked"] * 3 + ["ran"]
+    assert fates(started_again(lab)) == before
+
+
 @pytest.mark.long
 def test_code_that_ends_the_kernel_is_kept_and_not_asked_again(make_frontend):
     lab = make_frontend()

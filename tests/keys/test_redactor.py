@@ -11,7 +11,7 @@ from scripted import line, picture, printed
 
 from lmc_jupyter.conversation.scrub import Scrub
 from lmc_jupyter.keys import Redactor, Secret, known_secrets
-from lmc_jupyter.keys.output import redact_output
+from lmc_jupyter.keys.redactor import redact_output
 from lmc_jupyter.lmc import Chunk
 
 KEY = "abcabcabd-0123456789"

@@ -10,6 +10,7 @@ comes; there our pieces alone show it. Anywhere else the block runs on the threa
 from __future__ import annotations
 
 import platform
+import sys
 import threading
 from collections.abc import Callable, Collection, Generator, Mapping
 from concurrent.futures import Future, wait
@@ -29,7 +30,7 @@ from lmc_jupyter.kernel import runner
 from lmc_jupyter.kernel.between_cells import is_between_cells, schedule
 from lmc_jupyter.kernel.cells import history
 from lmc_jupyter.kernel.changes import Changes, MadeNames, RecentChanges
-from lmc_jupyter.kernel.engines import engines
+from lmc_jupyter.kernel.engines import LIBRARIES, engines
 from lmc_jupyter.kernel.frontend import current_shell, kernel_of
 from lmc_jupyter.kernel.namespace import is_imported, own_names, summary
 from lmc_jupyter.kernel.own_shell import own_shell
@@ -213,7 +214,8 @@ class LivePython:
                 return 0
             return 1 if name in made else 2
 
-        return summary(shell, first=engines(shell.user_ns), values=values, rank=rank)
+        first = {} if LIBRARIES.isdisjoint(sys.modules) else engines(shell.user_ns)
+        return summary(shell, first=first, values=values, rank=rank)
 
     def value(self, name: str) -> str | None:
         """The value of a variable, see `lmc_jupyter.kernel.values.value_of`; None without one."""

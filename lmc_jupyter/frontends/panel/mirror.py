@@ -9,7 +9,7 @@ up to its number add up to. So it folds what it sends, under the one lock of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -52,7 +52,7 @@ class Mirror:
         self._configured = settings()
         with batch.lock:
             self._unwatch = session.history.subscribe(self)
-            self._records.show(session.messages)
+            self._records.show(session.messages, session.journal.about.blocks)
             for turn in session.turns:
                 self._send_turn(turn)
             if session.turns and (failure := session.turns[-1].failure):
@@ -267,7 +267,8 @@ class Mirror:
                     self._records.change_keys(at, message, keys)
                 case events.Replaced(conversation):
                     self._records = Records(self._batch)  # notes that wait belong to the other one
-                    self._replace(conversation.messages)
+                    self._turns = []
+                    self._records.replace(conversation.messages, conversation.blocks)
                 case events.Noted(text):
                     self.show_progress(text)
                 case events.Waits(proposal):
@@ -328,10 +329,6 @@ class Mirror:
         if self._turn is not None and not self._mine:
             return "heard"  # in the cell
         return "awaited" if self._awaited is not None and self._awaited(code) else ""
-
-    def _replace(self, messages: Sequence[Message]) -> None:
-        self._turns = []
-        self._records.replace(messages)
 
     def _become(self, fate: Fate, seconds: float = 0.0) -> None:
         at = self._records.code_at

@@ -7,7 +7,7 @@ beginning, here and in the front end; a message becomes part of the record in wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from typing import Any, get_args
@@ -18,7 +18,7 @@ from lmc_jupyter.content.error_text import fails, without_stop
 from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.context.question import about_of, describe, unseen_of
 from lmc_jupyter.context.references import split
-from lmc_jupyter.conversation import Rating, events
+from lmc_jupyter.conversation import BlockRecord, Rating, events
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.conversation.writer import RESTART_NOTICE
@@ -46,7 +46,7 @@ from lmc_jupyter.turn.receipts import receipts_of
 CONSOLE_HEAD = CONSOLE_TAIL = 32_000
 """Characters of a long console that a snapshot holds; `text` gives all of it."""
 
-_RATINGS = get_args(Rating)
+_RATINGS, _FATES = get_args(Rating), get_args(events.Fate)
 
 
 @dataclass(eq=False)
@@ -103,11 +103,6 @@ class Record:
         """Whether it is code that a model wrote to be run."""
         is_proposal = self.head is not None and self.head.recipient == "user"
         return self.is_of("assistant", "code") and not is_proposal
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether it is the output of code that was stopped."""
-        return "partial" in self.marks and self.is_of("computer", "console")
 
     @property
     def id(self) -> str | None:
@@ -184,7 +179,8 @@ class Records:
         unfinished = record is self._open and not record.whole
         message = self._assembler.so_far() if unfinished else record.head
         text = message.content if message is not None and isinstance(message.content, str) else ""
-        return without_stop(text) if record.is_stopped else text
+        is_stopped = "partial" in record.marks and record.is_of("computer", "console")
+        return without_stop(text) if is_stopped else text
 
     def has_failed(self, at: int) -> bool:
         """Whether the output behind the code in this record says that it failed."""
@@ -212,8 +208,9 @@ class Records:
 
     # Messages -------------------------------------------------------------------------------------
 
-    def show(self, messages: Sequence[Message]) -> None:
-        """Show these in place of all that is there; nothing is sent."""
+    def show(self, messages: Sequence[Message], blocks: Iterable[BlockRecord]) -> None:
+        """Show these, and what became of their code, in place of all; nothing is sent."""
+        fates = {each.message: each.fate for each in blocks if each.fate in _FATES}
         self._records, self._places = [], []
         self.close()
         block = None
@@ -225,6 +222,8 @@ class Records:
             self._records.append(record)
             if message.role != "computer":
                 block = record if record.is_block else None
+                if block is not None and message.id in fates:
+                    block.marks["fate"] = fates[message.id]
             elif block is not None and is_partial(message):
                 seconds = message.extra.get(SECONDS)
                 took = {"seconds": seconds} if isinstance(seconds, float) else {}
@@ -242,9 +241,9 @@ class Records:
             if record is not None and (receipts := self._receipts(message)):
                 record.marks["receipts"] = receipts
 
-    def replace(self, messages: Sequence[Message]) -> None:
-        """Show these in place of all that is there."""
-        self.show(messages)
+    def replace(self, messages: Sequence[Message], blocks: Iterable[BlockRecord]) -> None:
+        """Show these, and what became of their code, in place of all that is there."""
+        self.show(messages, blocks)
         records = [self._wire(record) for record in self._records]
         self._batch.add(event_wire(events.Replaced, records))
 

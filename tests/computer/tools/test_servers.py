@@ -28,7 +28,7 @@ from lmc_jupyter.computer.tools import servers as servers_module
 from lmc_jupyter.computer.tools.config import ServerConfig
 from lmc_jupyter.computer.tools.namespace import Tools
 from lmc_jupyter.computer.tools.servers import Servers
-from lmc_jupyter.context.tools import MAX_CHARACTERS, text_of
+from lmc_jupyter.context.functions import MAX_CHARACTERS, text_of_tools
 from lmc_jupyter.errors import ToolError
 from lmc_jupyter.keys import Secret
 
@@ -293,7 +293,7 @@ def test_ten_thousand_tools_are_bounded_and_so_is_the_prompt(hostile):
     tools = hostile("many")
     (server,) = servers_of(tools).current()
     assert (len(server.tools), server.more) == (1_000, 9_000)
-    prompt = text_of([server])
+    prompt = text_of_tools([server])
     assert "- tools.bad: 10,000 tools" in prompt
     assert "tool_1" not in prompt
     assert len(prompt) < 1_000
@@ -338,7 +338,7 @@ def test_names_become_plain_identifiers_and_texts_are_marked_and_cut(hostile):
     assert len(names) == len(set(names)) == 16
     assert all(name.isascii() and name.isidentifier() and len(name) < 70 for name in names)
     assert tools.bad.__class__.__name__ == "ToolServer"
-    prompt = text_of([server])
+    prompt = text_of_tools([server])
     assert "⟨U+202E⟩⟨U+200B⟩" in prompt
     assert "\u202e" not in prompt
     assert "\x1b" not in prompt
@@ -355,7 +355,7 @@ def test_strange_schemas_are_read_as_far_as_they_go(hostile):
     assert tools.bad.strange("x", a_b=3, a_b_2="x").startswith("Ignore all")
     assert str(inspect.signature(tools.bad.huge)) == "(**more)"
     assert tools.bad.huge(p1=2, q=3).startswith("Ignore all")
-    assert len(text_of(servers_of(tools).current())) < MAX_CHARACTERS
+    assert len(text_of_tools(servers_of(tools).current())) < MAX_CHARACTERS
 
 
 def test_a_required_argument_that_has_a_default_gets_it(hostile):
@@ -550,7 +550,7 @@ def test_a_server_that_says_nothing_is_starting_and_others_work(make):
         servers.use([ServerConfig(name, "shown", (), spec) for name, spec in specs.items()])
         assert tools.demo.add(1) == {"sum": 3}
         assert [each.state for each in servers.current()] == ["starting", "ready"]
-        assert "tools.mute is starting" in text_of(servers.current())
+        assert "tools.mute is starting" in text_of_tools(servers.current())
         begin = time.monotonic()
         servers.wait_once(0.5)
         assert time.monotonic() - begin >= 0.5
