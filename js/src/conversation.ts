@@ -192,6 +192,7 @@ export class Conversation {
     this.epoch = snapshot.epoch;
     this.tables = snapshot.tables ?? this.tables; // an older kernel has none
     learnLanguages(this.tables.languages); // first: what is drawn is named by them
+    this.turns = [...snapshot.turns]; // the same: code of an agent is about no cell
     const last = snapshot.records.length - 1;
     const next = snapshot.records.map((record, at) => this.#entry(record, snapshot.open && at === last, at));
     let same = 0;
@@ -205,7 +206,6 @@ export class Conversation {
     const tail = this.entries[last];
     this.#close();
     if (snapshot.open && tail?.kind === "message") this.#reopen(tail);
-    this.turns = [...snapshot.turns];
     this.#line(snapshot.line);
     this.#say({ kind: "turns" });
     this.#configure(snapshot.settings);

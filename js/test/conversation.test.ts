@@ -352,6 +352,17 @@ it("code of an agent is about no cell, though the question before it was", () =>
   expect([conversation.about(3), conversation.numberAbout(3)]).toEqual(["", ""]);
 });
 
+it("whose turn a record is in is known when a snapshot is drawn", () => {
+  const conversation = store();
+  const seen: (string | undefined)[] = [];
+  conversation.watch((happening) => {
+    if (happening.kind === "appended") seen.push(conversation.turnOf(happening.entry.at)?.where);
+  });
+  const records = [record({ role: "user", content: "Go." }), record({ type: "code", content: "1" })];
+  conversation.snapshot(snapshot({ records, turns: [turn("a", 0), turn("b", 1, { where: "agent" })] }));
+  expect(seen).toEqual(["panel", "agent"]);
+});
+
 it("the line that runs is told, and over with its console", () => {
   const console = (more: Partial<Chunk>): Event => ({ grown: { role: "computer", type: "console", ...more } });
   const told: (number | null)[] = [];

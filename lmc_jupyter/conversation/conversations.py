@@ -351,7 +351,7 @@ def _scan(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
                 del messages[max(record["to"], 0) :]
             elif kind == b"title":
                 head["title"] = record.get("title", "")
-            elif kind == b"turn":
+            elif kind == b"turn" and record.get("where") != "agent":
                 head["model"] = record.get("model") or head.get("model", "")
     return head, messages
 

@@ -161,7 +161,9 @@ class Fold:
     def _turn(self, record: dict[str, Any]) -> None:
         if "said" in record:  # older versions wrote no ids
             self.turns.append(_read_turn(record))
-        self.conversation.model = _text(record.get("model", "")) or self.conversation.model
+        model = _text(record.get("model", ""))
+        if model and record.get("where") != "agent":  # whose name is no model's
+            self.conversation.model = model
         self._add_cost(record)
 
     def _block(self, record: dict[str, Any]) -> None:

@@ -66,7 +66,7 @@ PATCHES = (
     Patch("requests", "kernel", ("set_parent",), _OPEN, "ipykernel 7",
           "Threads of the last cell print into that cell, not into our request "
           f"([#1451]({_IPYKERNEL}/pull/1451))."),
-    Patch("replies", "subshell manager", ("_send_on_shell_channel", "on_recv"), _OPEN,
+    Patch("requests", "subshell manager", ("_send_on_shell_channel", "on_recv"), _OPEN,
           "ipykernel 7.0 to 7.3",
           "A reply on the raw socket loses a request that comes meanwhile "
           f"([#1554]({_IPYKERNEL}/issues/1554))."),

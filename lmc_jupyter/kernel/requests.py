@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 
 from lmc_jupyter.kernel.display import publish
 from lmc_jupyter.kernel.frontend import parent_of
-from lmc_jupyter.kernel.replies import send_through_the_stream
 
 RUN = "lmc_run"
 """The type of our own requests, see `lmc_jupyter.kernel.between_cells`."""
@@ -37,7 +36,7 @@ class Requests:
         self._last: tuple[Any, dict[str, Any]] = self._now()
         if threading.current_thread() is threading.main_thread() and self._last[1]:
             self.running = self._last[1]
-        self._undo: list[Callable[[], None]] = [send_through_the_stream(kernel)]
+        self._undo: list[Callable[[], None]] = [_send_through_the_stream(kernel)]
         if hasattr(kernel, "_publish_status"):
             self._patch_status()
         if hasattr(kernel, "_shell_parent"):
@@ -136,3 +135,34 @@ class Requests:
 def _is_ours(request: dict[str, Any]) -> bool:
     header: dict[str, Any] = request.get("header") or {}
     return header.get("msg_type") == RUN
+
+
+def _send_through_the_stream(kernel: Any) -> Callable[[], None]:
+    """Patch the kernel, if it needs it; returns a function that removes the patch.
+
+    ipykernel 7.0 to 7.3 sends replies on the very socket that a stream of its event loop reads.
+    Sending uses up the event that tells the loop of a request which came at that moment, and that
+    request and all that follow are read no more; a panel makes it likely, since its messages come
+    while cells run. ipykernel 7.4 sends through the stream, and so does this. Where that version's
+    own way is not found exactly, nothing is touched.
+    """
+    thread: Any = getattr(kernel, "shell_channel_thread", None)
+    manager = getattr(thread, "manager", None)
+    pair = getattr(manager, "_main_to_shell_channel", None)
+    usual = getattr(manager, "_send_on_shell_channel", None)
+    stream = getattr(pair, "to_stream", None)
+    if stream is None or usual is None or not hasattr(manager, "_shell_socket"):
+        return lambda: None
+
+    def use(receiver: Callable[[Any], None]) -> None:
+        thread.io_loop.add_callback(lambda: stream.on_recv(receiver, copy=False))
+
+    attributes, send = vars(manager), kernel.shell_stream.send_multipart
+    attributes["_send_on_shell_channel"] = send  # for subshells that are yet to come
+    use(send)
+
+    def undo() -> None:
+        attributes.pop("_send_on_shell_channel", None)
+        use(usual)
+
+    return undo

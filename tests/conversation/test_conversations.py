@@ -684,6 +684,13 @@ def test_a_conversation_goes_into_a_session_and_comes_out_again():
     assert it.messages is not messages
 
 
+def test_an_agent_whose_code_ran_is_not_the_model_of_a_conversation():
+    it = asked("First?")
+    drive(it.offer("python", "1", by="Claude Code"), Decision(True))
+    [listed] = it.journal.conversations.list()
+    assert (listed.model, kept(it).model) == ("ScriptedModel", "ScriptedModel")
+
+
 def test_a_conversation_that_nothing_is_known_of_has_what_there_is():
     it = asked("First?")
     found = it.conversation.value()

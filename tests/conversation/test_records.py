@@ -152,6 +152,8 @@ def test_a_turn_says_what_it_took_and_which_model_is_used():
     assert fold.turns == [TurnRecord("cell", "m", 1.5, ("a",), "b", (request,), "The first.")]
     assert fold.conversation.turns is fold.turns
     assert (fold.cost, fold.conversation.model) == (0.75, "m2")
+    agent = {**TURN, "where": "agent", "model": "Claude Code"}
+    assert folded(TURN, agent).conversation.model == "m", "an agent is no model"
     nothing = {**TURN, "anchor": None, "requests": [[None, None, None, 0]], "said": []}
     [turn] = folded(nothing).turns
     assert (turn.anchor, turn.said, turn.requests) == (
