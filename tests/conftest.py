@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -33,6 +34,10 @@ def _remove_data(owner: int = os.getpid()) -> None:
     if os.getpid() == owner:  # and not a fork of it
         shutil.rmtree(_DATA, ignore_errors=True)
 
+
+# nbformat imports jsonschema, and that builds a parser of addresses in any script, which takes each
+# worker 1.5 s; jsonschema does without it, and no test has such an address.
+sys.modules["rfc3987_syntax"] = None
 
 # pytest-xdist says with it which run this is, in the 32 hexadecimal digits that our tokens have.
 os.environ.pop("PYTEST_XDIST_TESTRUNUID", None)
