@@ -366,6 +366,9 @@ export const WORDS = {
     `“${name}” was not attached: a question takes at most ${limit} attachments.`,
 } as const;
 
+/** Seconds from which on a block says how long it ran: "0.0 s" tells nobody anything. */
+export const SHORTEST = 0.05;
+
 /** Seconds for a person: 3.2 s, 48 s, 2 min 05 s. */
 export function span(seconds: number): string {
   if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;

@@ -138,6 +138,10 @@ describe("the panel", () => {
     expect(page.all(".lmc-record")[1]?.classList.contains("lmc-empty")).toBe(false);
     await page.events({ rewritten: { at: 0, content: "c" } }, { became: { at: 0, fate: "edited", seconds: 2.4 } });
     expect(fate.textContent).toBe("you edited and ran this · 2.4 s");
+    await page.events({ became: { at: 0, fate: "ran", seconds: 0.049 } });
+    expect(fate.textContent).toBe("you ran this");
+    await page.events({ became: { at: 0, fate: "ran", seconds: 0.05 } });
+    expect(fate.textContent).toBe("you ran this · 0.1 s");
     expect(page.all(".lmc-record")[0]?.textContent).toContain("c");
   });
 

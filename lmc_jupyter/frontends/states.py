@@ -33,6 +33,10 @@ def is_over(state: str) -> bool:
     return STATES[state]["over"]
 
 
+SHORTEST = 0.05
+"""Seconds from which on a block says how long it ran: "0.0 s" tells nobody anything."""
+
+
 def span(seconds: float) -> str:
     """Seconds for a person: `3.2 s`, `48 s`, `2 min 05 s`."""
     if seconds < 10:

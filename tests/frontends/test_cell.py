@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Generator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from lmc_jupyter.kernel.runner import run_blocking
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.request import Request
 from lmc_jupyter.session import Session
+from lmc_jupyter.turn import turns
 
 
 class Page:
@@ -723,6 +725,34 @@ def test_the_record_of_code_that_was_stopped_does_not_say_that_it_runs():
     assert "running" not in page.text()
     assert "ran without asking · stopped after" in page.text()
     assert len(re.findall(r"\d s\b", page.text())) == 1, "one time, that of the block"
+
+
+TRACEBACK = "Traceback (most recent call last):\nZeroDivisionError: division by zero\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "seconds", "words"),
+    [
+        ("42\n", 0.049, "[python, ran without asking]"),
+        ("42\n", 0.05, "[python, ran without asking · 0.1 s]"),
+        (TRACEBACK, 0.049, "[python, ran without asking · failed]"),
+        (TRACEBACK, 7.0, "[python, ran without asking · failed after 7.0 s]"),
+    ],
+)
+def test_how_long_code_ran_is_said_where_that_is_a_time_to_a_person(
+    output, seconds, words, monkeypatch
+):
+    now = [1.0]
+
+    class Takes(Language):
+        def run(self, code):
+            yield line(1)
+            now[0] += seconds
+            yield printed(output)
+
+    monkeypatch.setattr(turns, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    page, _ = answer(ScriptedModel([code("1")], [said("ok")]), Takes("python"), auto_run=True)
+    assert words in page.plain().splitlines()
 
 
 def test_the_plain_text_of_the_record_holds_no_control_characters():

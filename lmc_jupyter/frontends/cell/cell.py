@@ -25,7 +25,7 @@ from lmc_jupyter.frontends.cell.card import WAITS, Card, fresh, missing_of, miss
 from lmc_jupyter.frontends.cell.painter import Painter, bundle, usage
 from lmc_jupyter.frontends.question import effects_of_edit, is_covered
 from lmc_jupyter.frontends.screen import Pages
-from lmc_jupyter.frontends.states import is_over, span
+from lmc_jupyter.frontends.states import SHORTEST, is_over, span
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.lmc import Chunk, Message, canonical, clean
@@ -107,9 +107,10 @@ class CellView:
                     row = bundle(html.note_html(words.capitalize()), words.capitalize())
                     self._painter.display.show(row, fresh())
             case events.Became("ran" | "ran unasked" | "edited", seconds) if self._has_failed():
-                self._over(f"failed after {span(seconds)}", "failed")
+                took = f"failed after {span(seconds)}" if seconds >= SHORTEST else "failed"
+                self._over(took, "failed")
             case events.Became("ran" | "ran unasked" | "edited", seconds):
-                self._over(span(seconds))
+                self._over(span(seconds) if seconds >= SHORTEST else "")
             case events.NamesChanged(names) if self._code is not None:
                 self._code.names = names
                 if self._painter.display.repeats_updates:  # its card stands as it was
@@ -211,7 +212,8 @@ class CellView:
         """The code is over, or None: it does not run; `outcome` is "failed", "stopped" or ""."""
         if (card := self._code) is None:
             return
-        card.status = "not run" if remark is None else f"{card.status} · {remark}"
+        words = filter(None, (card.status, remark))
+        card.status = "not run" if remark is None else " · ".join(words)
         card.outcome = outcome
         card.runs_since = card.active_line = None
         if self._runs_natively:  # not at the next words, which are to be seen at once
