@@ -37,10 +37,12 @@ class Scripted(LocalModel):
         super().__init__()
         self.replies = list(replies)
         self.asked: list[Request] = []
+        self.most: list[int] = []
         self.closed = 0
 
     def _texts(self, chat: prompts.Chat, tokens: int, **options: Any) -> Generator[str, None, None]:
         self.asked.append((chat, options))
+        self.most.append(tokens)
         try:
             yield from self.replies.pop(0)
         finally:
@@ -95,6 +97,17 @@ def test_a_question_gets_one_block_of_code() -> None:
     [(chat, options)] = scripted.asked
     assert chat[-1] == {"role": "assistant", "content": "```python\n"}
     assert options["stop"] == ["```"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "most"), [(0, model.CODE_TOKENS), (40, 500), (9_000, model.MOST_TOKENS)]
+)
+def test_code_that_the_question_brings_may_be_written_again(lines: int, most: int) -> None:
+    function = "def area(side):\n" + lines * "    # 4 bytes\n"
+    scripted = Scripted("x = 1\n")
+    whole(scripted, user("Double 3." if not lines else f"Complete this.\n\n{function}"))
+    assert scripted.most == [pytest.approx(most, abs=150)]
+    assert (scripted.most[0] > model.CODE_TOKENS) == bool(lines)
 
 
 def test_two_requests_get_one_block_that_does_both() -> None:

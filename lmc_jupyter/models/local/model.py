@@ -32,6 +32,8 @@ from lmc_jupyter.models.request import Record, Request
 from lmc_jupyter.models.values import Delta, Usage
 
 CODE_TOKENS = 400
+MOST_TOKENS = 1_200
+"""Of code, where the question brings some."""
 ANSWER_TOKENS = 90
 TALK_TOKENS = 300
 
@@ -225,14 +227,16 @@ class LocalModel:
 
     def _part(self, draft: Draft, request: prompts.CodeRequest, *, more: bool) -> Pieces:
         """Write the code of this request; rewrite it from the end of the sound statements."""
-        start = draft.text
+        start, most = draft.text, CODE_TOKENS
+        if prompts.BRINGS_CODE.search(request.part):  # the model writes it again, and goes on
+            most = min(most + estimate(request.part), MOST_TOKENS)
         for attempt in range(RESAMPLES + 1):
             # the same seeds each time: a question asked again gets the same answer
             options = {"temperature": RESAMPLE_TEMPERATURE, "seed": attempt} if attempt else {}
             self._tell(f"rewriting the code: {draft.problem}" if draft.problem else "writing code")
             yield from _code(draft.again())
             chat = request.chat(draft.text)
-            with closing(self._texts(chat, CODE_TOKENS, stop=[prompts.FENCE], **options)) as stream:
+            with closing(self._texts(chat, most, stop=[prompts.FENCE], **options)) as stream:
                 reply = ""
                 for text in stream:
                     reply += text
