@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, TimeoutError
 
 SETUP = """
 %load_ext lmc_jupyter
@@ -95,6 +95,19 @@ KEEP_NOTICES = """() => {
              { childList: true, subtree: true, characterData: true });
 }"""
 """What a notice says goes after some seconds, and a test may look late."""
+
+
+IN_ITS_PLACE = """() => {
+  const front = window.jupyterapp?.shell.currentWidget;
+  const kernel = front?.sessionContext?.session?.kernel;
+  return {
+    sidebar: document.querySelector('#lmc-sidebar')?.textContent,
+    dialog: document.querySelector('.jp-Dialog')?.textContent,
+    front: front?.title.label,
+    kernel: [kernel?.status, kernel?.connectionStatus],
+  };
+}"""
+"""What a page shows that has no panel."""
 
 
 class Panel:
@@ -213,7 +226,10 @@ def show(page: Page, notebook: Any) -> Panel:
         "() => window.jupyterapp.restored.then("
         "() => window.jupyterapp.shell.activateById('lmc-sidebar'))"
     )
-    page.locator("#lmc-sidebar .lmc-panel[data-ready]:visible").wait_for()
+    try:
+        page.locator("#lmc-sidebar .lmc-panel[data-ready]:visible").wait_for()
+    except TimeoutError as error:
+        raise AssertionError(f"no panel came: {page.evaluate(IN_ITS_PLACE)}") from error
     page.evaluate(KEEP_NOTICES)
     return Panel(page, notebook)
 
