@@ -32,10 +32,8 @@ from lmc_jupyter.models.request import Record, Request
 from lmc_jupyter.models.values import Delta, Usage
 
 CODE_TOKENS = 400
-MOST_TOKENS = 1_200
-"""Of code, where the question brings some."""
-ANSWER_TOKENS = 90
-TALK_TOKENS = 300
+MOST_TOKENS = 1_200  # of code, where the question brings some
+ANSWER_TOKENS, TALK_TOKENS = 90, 300
 
 RESAMPLES = 3
 """How often the model rewrites a statement that cannot work."""
