@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import time
@@ -740,18 +741,25 @@ def test_where_nobody_can_answer_auto_run_runs(lab, unseen):
 
 
 def shown(lab, cell):
-    """What stands below a cell where an update is one more output, and a clear takes all away."""
-    found, clears = [], False
+    """What stands below a cell where an update is one more output, and a clear takes all away.
+
+    What a block writes may come in pieces (`print` writes its text and its end of line): a page
+    joins them, and so does this.
+    """
+    outputs, clears = [], False
     for message in lab.of(cell):
         kind, content = message["msg_type"], message["content"]
         if kind == "clear_output":
             clears = True
         elif kind in ("stream", "display_data", "update_display_data", "execute_result"):
-            found, clears = ([] if clears else found), False
+            outputs, clears = ([] if clears else outputs), False
             data = content.get("data", {})
-            found.append(
-                "buttons" if WIDGET in data else content.get("text", data.get("text/plain"))
-            )
+            text = content.get("text", data.get("text/plain"))
+            outputs.append((kind == "stream", "buttons" if WIDGET in data else text))
+    found = []
+    for streams, group in itertools.groupby(outputs, key=lambda output: output[0]):
+        texts = [text for _, text in group]
+        found += ["".join(texts)] if streams else texts
     return found
 
 
