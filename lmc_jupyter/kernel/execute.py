@@ -10,10 +10,13 @@ import asyncio
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.kernel.runner import poll_here
 from lmc_jupyter.kernel.stop import Interruptible
+
+if TYPE_CHECKING:
+    from lmc_jupyter.kernel.spark import SparkJobs
 
 
 def execute(
@@ -48,11 +51,25 @@ def execute(
         return error
 
     with _the_cell_around_us(shell, code), _reading_code_name(shell.compile, code, on_name):
-        if "pyspark" not in sys.modules and "spark" not in code:
-            return run()
-        from lmc_jupyter.kernel.spark import SparkJobs
+        error: BaseException | None = KeyboardInterrupt()
+        jobs = _jobs_of_spark(block)
+        try:
+            if jobs is not None:
+                jobs.begin()
+            error = run()
+            return error
+        finally:
+            if jobs := jobs or _jobs_of_spark(block):  # the code may have imported it
+                jobs.end(error)
 
-        return SparkJobs(block).run(run)
+
+def _jobs_of_spark(block: Interruptible) -> SparkJobs | None:
+    """None where nothing has imported Spark."""
+    if "pyspark" not in sys.modules:
+        return None
+    from lmc_jupyter.kernel.spark import SparkJobs
+
+    return SparkJobs(block)
 
 
 @contextmanager

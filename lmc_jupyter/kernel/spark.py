@@ -2,7 +2,7 @@
 
 One rule: only jobs that the block began; those of the person's own cells and threads go on. A tag
 tells them apart. Spark is never imported here, nor called where this process has no context of it,
-and nothing of this runs in a kernel that has not imported it, for a block that does not name it.
+and nothing of this runs in a kernel that has not imported it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import contextlib
 import sys
 import threading
 import uuid
-from collections.abc import Callable
 from time import monotonic
 from types import FrameType
 from typing import Any
@@ -24,60 +23,44 @@ PATIENCE_SECONDS = 2.0
 
 
 class SparkJobs:
-    """The jobs of one block, on the thread that runs it."""
+    """The jobs of one block, on the thread that runs it; of a context that it makes, all."""
 
     def __init__(self, block: Interruptible) -> None:
         self._block = block
         self._tag = ""
+        self._before: Any = None
         self._context: Any = None
         self._since = 0.0
 
-    def run(self, code: Callable[[], BaseException | None]) -> BaseException | None:
-        """Call `code`, and cancel its jobs where an interrupt ends it.
-
-        Parameters
-        ----------
-        code : returns the exception that ended it, or None; this returns the same
-        """
-        before = _context()
-        was_interrupted = True
-        try:
-            if before is not None:
-                self._begin(before)
-            error = code()
-            ends = isinstance(error, (KeyboardInterrupt, asyncio.CancelledError))
-            was_interrupted = self._block.stopped or ends
-            return error
-        finally:
-            self._end(_context() if before is None else None, was_interrupted)
-
-    def _begin(self, context: Any) -> None:
+    def begin(self) -> None:
+        """Tag the jobs of this thread from here on, where there is a context."""
+        self._before = _context()
+        if self._before is None:
+            return
         self._tag = f"lmc-{uuid.uuid4().hex}"
         try:
-            context.addJobTag(self._tag)
+            self._before.addJobTag(self._tag)
         except Exception:  # noqa: BLE001 - before Spark 3.5, or its JVM has ended: the code will say
             return
-        self._context = context
+        self._context = self._before
         self._block.cancel = self._cancel
 
-    def _end(self, own_context: Any, was_interrupted: bool) -> None:
-        """Take the tag off this thread.
-
-        Parameters
-        ----------
-        own_context : the context that the block itself made: all of its jobs are the block's
-        """
+    def end(self, error: BaseException | None) -> None:
+        """Untag the thread; where an interrupt, `error`, ended the code, cancel the jobs."""
         self._block.cancel = None
+        was_interrupted = self._block.stopped or isinstance(
+            error, (KeyboardInterrupt, asyncio.CancelledError)
+        )
         try:
-            if was_interrupted and own_context is not None:
+            if was_interrupted and self._before is None and (own_context := _context()) is not None:
                 own_context.cancelAllJobs()
             if self._context is not None:
                 if was_interrupted:
                     self._context.cancelJobsWithTag(self._tag)
                 self._context.removeJobTag(self._tag)
-        except Exception as error:  # noqa: BLE001 - the border to code of others
+        except Exception as failure:  # noqa: BLE001 - the border to code of others
             if was_interrupted:
-                sys.stderr.write(f"Jobs of Spark may go on: {type(error).__name__}: {error}\n")
+                sys.stderr.write(f"Jobs of Spark may go on: {type(failure).__name__}: {failure}\n")
 
     def _cancel(self, frame: FrameType | None) -> bool:
         """Within the signal: have the jobs cancelled, where the code waits for Spark.

@@ -221,6 +221,19 @@ def test_all_jobs_of_a_context_that_the_block_made_are_its_own(kernel, press):
     kernel.run("pyspark.SparkContext._active_spark_context = None")
 
 
+@pytest.mark.parametrize("press", ["stop", "interrupt"])
+def test_so_are_those_where_a_module_of_the_persons_is_the_first_to_import_it(kernel, press):
+    module = "import pyspark\nsc = pyspark.SparkContext()\ndef work(): sc.collect('its')\n"
+    (Path(kernel.value("folder")) / "cluster_of_mine.py").write_text(module)
+    kernel.run("sys.modules.pop('pyspark', None); sys.modules.pop('cluster_of_mine', None)")
+    kernel.run("import importlib; importlib.invalidate_caches()")
+    seen = "'pyspark' in sys.modules and context() and context().jobs"
+    said = interrupted(kernel, "import cluster_of_mine\ncluster_of_mine.work()", seen, press)
+    assert said[-1] == "KeyboardInterrupt"
+    assert kernel.value("cluster_of_mine.sc.jobs") == {}
+    kernel.run("context().__class__._active_spark_context = None")
+
+
 def test_a_spark_that_has_ended_breaks_no_block(spark):
     spark.run("sc.dead = True")
     assert spark.told("6*7") == ["42\n"]

@@ -16,7 +16,7 @@ from lmc_jupyter.content.hidden import split_hidden
 from lmc_jupyter.content.tokens import estimate
 from lmc_jupyter.errors import FormatError, SessionError
 from lmc_jupyter.frontends.config.answers import Consents
-from lmc_jupyter.frontends.config.traces import INSTRUCTIONS
+from lmc_jupyter.frontends.config.traces import INSTRUCTIONS, TOOLS, is_any_there
 
 MAX_BYTES = 16_000
 """Of a file that goes to a model: it is in every request."""
@@ -120,17 +120,20 @@ class Place:
         self._shown = ""  # digest of what the person was shown
         self._offered = ""  # the sentence that was said last
 
+    @property
+    def has_tools(self) -> bool:
+        """Whether the folder itself has a file that names MCP servers."""
+        return self._folder is not None and is_any_there([self._folder / each for each in TOOLS])
+
     def text(self) -> str:
         """What a model gets: "" unless the person has said yes to the file as it is."""
         try:
             found = find(self._folder)
         except SessionError:  # `offer` says it
             return ""
-        return (
-            found.text
-            if found is not None and _ANSWERS.of(found.path, found.digest) == "yes"
-            else ""
-        )
+        if found is None or _ANSWERS.of(found.path, found.digest) != "yes":
+            return ""
+        return found.text
 
     def offer(self) -> str:
         """A sentence on a file that waits for an answer, or cannot be sent; "" for none."""
@@ -147,11 +150,8 @@ class Place:
 
     def offer_once(self) -> str:
         """The same, but "" where that sentence was the last one."""
-        sentence = self.offer()
-        if sentence == self._offered:
-            return ""
-        self._offered = sentence
-        return sentence
+        last, self._offered = self._offered, self.offer()
+        return "" if self._offered == last else self._offered
 
     def show(self) -> str:
         """The text, and what the person may answer.

@@ -52,13 +52,14 @@ class ToolFiles:
     Parameters
     ----------
     folder : the notebook's; None where there is none
-    put : puts `tools` into the person's namespace, by name; raises where the name is in use
+    put : puts `tools` into the person's namespace, by name, and has models told of `servers`;
+        raises where the name is in use
     """
 
     def __init__(self, folder: Path | None, put: Callable[[dict[str, object]], None]) -> None:
         self._folder, self._put = folder, put
         self._shown = ""  # digest of what the person was shown
-        self._offered = ""
+        self._offered = ""  # the sentence that was said last
         self._has_begun = False
         """Whether there was an mcp.json: without one, nothing of the tools is imported."""
 
@@ -95,8 +96,6 @@ class ToolFiles:
 
     def servers(self, seconds: float) -> list[Server]:
         """The servers, after a wait of at most so many seconds for those that start."""
-        if not self._has_begun:
-            return []
         from lmc_jupyter.computer.tools.servers import servers
 
         if seconds:
@@ -126,11 +125,8 @@ class ToolFiles:
 
     def offer_once(self) -> str:
         """The same, but "" where that sentence was the last one."""
-        sentence = self.offer()
-        if sentence == self._offered:
-            return ""
-        self._offered = sentence
-        return sentence
+        last, self._offered = self._offered, self.offer()
+        return "" if self._offered == last else self._offered
 
     def show(self, name: str | None = None) -> str:
         """The servers, their state and their tools; with the name of one, all of its tools.

@@ -29,7 +29,6 @@ INSTRUCTIONS = "AGENTS.md"
 TOOLS = ("mcp.json", ".mcp.json")
 """The tools of a notebook's folder."""
 
-
 _OF_SESSION = ("profile", *NAMES)
 """Settings whose value may be refused, which the person reads as the extension is loaded."""
 
@@ -60,7 +59,7 @@ def has_traces(
         files.append(Path.cwd() / IN_FOLDER)
     except OSError:  # a working directory that is gone
         return True
-    return _is_any_there(files)
+    return is_any_there(files)
 
 
 TAIL = 20_000
@@ -86,10 +85,11 @@ def may_have_a_mode(notebook: str) -> bool:
 def has_instructions(folder: Path | None) -> bool:
     """Whether instructions may be near; `place.find` looks which of them are this folder's."""
     near = (folder, *folder.parents) if folder is not None else ()
-    return _is_any_there([each / INSTRUCTIONS for each in near])
+    return is_any_there([each / INSTRUCTIONS for each in near])
 
 
-def _is_any_there(files: list[Path]) -> bool:
+def is_any_there(files: list[Path]) -> bool:
+    """Whether one of them is, or may be, there."""
     try:
         return any(file.exists() for file in files)
     except OSError:  # a folder that is gone, or that may not be read: what reads it says so

@@ -58,10 +58,7 @@ class CellMagic:
         self._document = magics.document
         self.place = magics.place
         self.session.prompt.folder_instructions = self.place.text
-        self.tool_files = ToolFiles(
-            folder, lambda values: self.session.computer.put(values, hide=True)
-        )
-        self.session.prompt.tools = self.tool_files.servers
+        self.tool_files = ToolFiles(folder, self._put_tools)
         self.session.hints = lambda: tutor_of(self.session)
         self.commands = Commands(
             self.session,
@@ -84,8 +81,7 @@ class CellMagic:
         """
         remarks = [*remarks, *self.tool_files.begin()]
         other_model = self.session.conversation.other_model  # a panel says it by itself
-        offers = self.place.offer_once(), self.tool_files.offer_once()
-        for each in [*remarks, other_model, *offers]:
+        for each in [*remarks, other_model, *self._offers()]:
             if each:
                 say(each)
         return remarks
@@ -109,9 +105,8 @@ class CellMagic:
             self.session.reset()
         for path in real_paths:
             self.session.files.allow(path)
-        for offer in (self.place.offer_once(), self.tool_files.offer_once()):
-            if offer:  # the file is new, or has changed
-                say(offer)
+        for offer in self._offers():
+            say(offer)
         with _for_this_cell(self.session, options, level, self.settings, self._mode()):
             if any(message.type == "image" for message in attachments):
                 self._warn_unseen()
@@ -121,6 +116,15 @@ class CellMagic:
             if words := first_cells.notice(self.session):
                 say(words)
             self.play(reply)
+
+    def _offers(self) -> list[str]:
+        """Sentences on the files of this folder that are new, or have changed."""
+        files = (self.place, self.tool_files) if self.place.has_tools else (self.place,)
+        return [offer for each in files if (offer := each.offer_once())]
+
+    def _put_tools(self, values: dict[str, object]) -> None:
+        self.session.prompt.tools = self.tool_files.servers
+        self.session.computer.put(values, hide=True)
 
     def _mode(self) -> str:
         """What a course lets a pupil have in the cell that runs."""
