@@ -320,7 +320,7 @@ def test_when_nobody_answers_in_time_the_card_is_taken_away(lab, panel, make_age
 def test_a_yes_counts_though_the_block_waits_longer_for_a_cell(lab, panel, make_agent, clock):
     hasty = make_agent("Hasty", "--wait", "1")
     cell = lab.start("print('busy'); release.wait(60)")
-    lab.shows(cell, "busy")
+    lab.shows(cell, "busy\n")
     call = hasty.begin("run_code", code="late = 1")
     panel.decide(panel.question())
     panel.until(lambda: hasty.progress[-1:] == ["The code begins."], "the yes")
@@ -556,7 +556,7 @@ def test_an_agent_reads_and_its_card_opens_while_a_cell_is_busy(agent, lab, pane
     lab.run("busy_x = 1")
     lab.run(RELEASE)
     cell = lab.start("print('busy'); release.wait(60)")
-    lab.shows(cell, "busy")
+    lab.shows(cell, "busy\n")
     assert "busy_x" in agent.text("list_variables")
     call = agent.begin("run_code", code="after = busy_x + 1")
     panel.decide(panel.question())

@@ -66,7 +66,7 @@ def test_what_only_reads_runs_and_all_else_is_stopped_with_a_sentence(
     def shown(at: int) -> str:
         return str([dict(each) for each in notebook.cells[at].outputs])
 
-    assert "42 [1]" in shown(5)
+    assert "".join(each.text for each in notebook.cells[5].outputs) == "42 [1]\n"
     assert "nobody" in shown(2)
     assert "which was not allowed" in shown(4)
     assert [path.name for path in folder.iterdir()] == []

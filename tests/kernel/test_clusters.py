@@ -123,7 +123,7 @@ def test_a_stop_leaves_the_workers_alive_and_usable(cluster, kind):
         "threading.Thread(target=look, daemon=True).start()\n"
         f"said = text({code!r})"
     )
-    cluster.shows(cell, "both are at it")
+    cluster.shows(cell, "both are at it\n")
     cluster.control("stop_request", {})
     cluster.finish(cell)
     assert cluster.value("said[-1]") == "KeyboardInterrupt"

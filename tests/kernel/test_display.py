@@ -44,7 +44,7 @@ def test_a_display_comes_behind_what_was_printed_before_it(frontend):
     code = "page = CellDisplay.here(); print('first'); page.flush(); page.show({'text/plain': '2'})"
     messages = frontend.run(code)
     kinds = [m["msg_type"] for m in messages if m["msg_type"] in ("stream", "display_data")]
-    assert kinds == ["stream", "display_data"]
+    assert (kinds[0], kinds[-1], kinds.count("display_data")) == ("stream", "display_data", 1)
 
 
 @pytest.mark.kernel

@@ -96,7 +96,7 @@ def test_the_guides_loop_over_a_stream_can_be_interrupted(lab: Any) -> None:
             "while True: time.sleep(0.01)')], [said('Never.')])")  # fmt: skip
     cell = lab.start("for chunk in agent.chat('Go.', stream=True, display=False):\n"
                      "    print(chunk.get('content'), flush=True)")  # fmt: skip
-    lab.shows(cell, "begun")
+    lab.shows(cell, "begun\n")
     lab.interrupt()
     lab.finish(cell)
     assert errors(lab, cell)[0]["ename"] == "KeyboardInterrupt"

@@ -72,7 +72,7 @@ flush = kind.flush
 def counted(stream):
     flushed.append(stream.name)
     flush(stream)
-kind.flush = counted
+kind.flush, kind.flush_interval = counted, 60  # seconds: on a slow machine it flushes by itself
 """
 
 
@@ -86,7 +86,7 @@ def test_a_value_waits_for_the_text_before_it_and_for_nothing_else(frontend, cod
     assert kinds(frontend.finish(cell)) == [*text, ("execute_result", "42")]
     assert frontend.value("seen") == streams
     assert frontend.value("told") == ["".join(f"{said}\n" for _, said in text) + "42\n"]
-    frontend.run("kind.flush = flush")
+    frontend.run("kind.flush, kind.flush_interval = flush, 0.2")
 
 
 # A stream says that it holds nothing from the moment at which its thread begins to send.
@@ -356,7 +356,7 @@ def test_a_cell_that_goes_away_halts_the_code(frontend):
         "done = []\n"
         "g = python.run('for i in range(100): print(i); done.append(i)')\n"
         "for chunk in g:\n"
-        "    if chunk.content == '5\\n': break\n"
+        "    if chunk.format == 'output' and chunk.content.startswith('5'): break\n"
         "g.close()\n"
     )
     assert frontend.value("len(done) <= 6") is True

@@ -74,7 +74,7 @@ WAYS = pytest.mark.parametrize("way", [by_control, by_comm])
 @WAYS
 def test_a_click_arrives_while_the_cell_waits(box, way):
     cell = box.start("got = turn(one_click)")
-    box.shows(cell, "waiting")
+    box.shows(cell, "waiting\n")
     way(box, {"id": f"wait-{way.__name__}", "n": 1})
     box.finish(cell)
     assert box.value("(clicks, got['n'])") == ([1], 1)
@@ -94,7 +94,7 @@ def test_a_click_arrives_while_code_runs(box, way, code):
         f"def work():\n    return text_of([c.to_dict() for c in python.run({block!r})])\n"
         "got = turn(work)"
     )
-    box.shows(cell, "waiting")
+    box.shows(cell, "waiting\n")
     way(box, {"id": f"{way.__name__}-{code}", "n": 2})
     box.finish(cell)
     assert box.value("(clicks, got)") == ([2], "waiting\n")
@@ -103,7 +103,7 @@ def test_a_click_arrives_while_code_runs(box, way, code):
 def test_a_click_that_comes_by_every_way_is_one_click(box):
     click = {"id": "twice", "n": 3}
     cell = box.start("got = turn(lambda: (one_click(), one_click()))")
-    box.shows(cell, "waiting")
+    box.shows(cell, "waiting\n")
     by_control(box, click)
     by_comm(box, click)
     by_control(box, click)
@@ -121,7 +121,7 @@ def test_an_idle_kernel_takes_clicks_too(box):
 
 def test_foreign_comms_keep_their_order_and_their_handler(box):
     cell = box.start("got = turn(one_click)")
-    box.shows(cell, "waiting")
+    box.shows(cell, "waiting\n")
     for n in range(5):
         by_comm(box, {"n": n}, box.other)
     after = box.start("seen = list(others)")
@@ -138,7 +138,7 @@ def test_foreign_comms_keep_their_order_and_their_handler(box):
 @WAYS
 def test_after_a_click_the_cell_is_still_busy(box, way):
     cell = box.start("got = turn(lambda: (one_click(), one_click()))")
-    box.shows(cell, "waiting")
+    box.shows(cell, "waiting\n")
     before = len(box.messages)
     way(box, {"id": f"busy-{way.__name__}", "n": 7})
 

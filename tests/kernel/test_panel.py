@@ -406,7 +406,7 @@ def test_stop_in_the_panel_ends_the_question_of_a_cell_on_the_keyboard_too(lab, 
 def test_a_turn_goes_on_while_a_cell_runs_and_its_code_waits_for_it(lab, panel):
     lab.run("gate.clear(); model = scripted([said('Hi.'), code('order.append(2)')], [said('ok')])")
     cell = lab.start("order = []\nprint('cell')\ngate.wait(60)\norder.append(1)")
-    lab.shows(cell, "cell")
+    lab.shows(cell, "cell\n")
     panel.ask()
     panel.decide(panel.question())
     panel.until(lambda: panel.view.state["state"] == "running", "the run")
@@ -693,7 +693,7 @@ def test_a_stop_just_after_the_yes_lets_nothing_begin_nor_wait_for_a_cell(lab, p
     panel.ask()
     question = panel.question()
     cell = lab.start("print('busy'); opened = gate.wait(60)")
-    lab.shows(cell, "busy")
+    lab.shows(cell, "busy\n")
     panel.decide(question)
     panel.over("stopped")
     lab.control("open_gate", {})
@@ -736,7 +736,7 @@ def test_what_an_edit_would_do_is_told_while_a_cell_is_busy(lab, panel):
     panel.ask()
     question = panel.question()
     cell = lab.start("print('busy'); opened = gate.wait(60)")
-    lab.shows(cell, "busy")
+    lab.shows(cell, "busy\n")
     (effect,) = panel.value("effects", proposal=question["proposal"], code="a = 2")
     assert effect["warns"] is True
     assert ["name", "a"] in effect["parts"]

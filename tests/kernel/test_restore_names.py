@@ -103,7 +103,7 @@ def test_while_a_cell_runs_it_says_so_and_does_nothing(lab, panel):
     ask(lab, panel, "x = 2")
     at = next(at for at, each in enumerate(panel.view.records) if "names" in each)
     cell = lab.start("print('begun'); gate.wait(60); print(x)")
-    lab.shows(cell, "begun")
+    lab.shows(cell, "begun\n")
     assert "a cell is running" in panel.refused("restore", at=at)
     lab.control("open_gate", {})
     lab.finish(cell)

@@ -48,7 +48,7 @@ def press_stop(frontend):
 @pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
 def test_code_ends_and_with_it_the_turn(frontend, code, press):
     cell = frontend.start(f"told = text({code + chr(10) + 'print(0)'!r}, 'print(1)')")
-    frontend.shows(cell, "started")
+    frontend.shows(cell, "started\n")
     if press is press_interrupt and code in WAITS.values():
         frontend.interrupt_wait(lambda: frontend.is_idle(cell))
     else:
@@ -64,7 +64,7 @@ def test_code_ends_and_with_it_the_turn(frontend, code, press):
 
 def test_a_process_of_the_code_that_takes_the_interrupt_itself_ends_too(frontend):
     cell = frontend.start("told = text('print(\"started\")\\n!sleep 600\\nwhile True: pass')")
-    frontend.shows(cell, "started")
+    frontend.shows(cell, "started\n")
     press_stop(frontend)
     frontend.finish(cell)
     assert frontend.value("told")[-1] == "KeyboardInterrupt"
@@ -80,7 +80,7 @@ def test_code_that_catches_the_interrupt_once_is_told_again(frontend):
         "time.sleep(600)"
     )
     cell = frontend.start(f"told = text({code!r})")
-    frontend.shows(cell, "started")
+    frontend.shows(cell, "started\n")
     press_stop(frontend)
     frontend.finish(cell)
     assert frontend.value("told") == [
@@ -98,7 +98,7 @@ def test_code_that_answers_the_button_by_itself_goes_on(frontend):
         "except KeyboardInterrupt: print('caught')"
     )
     cell = frontend.start(f"told = text({code!r}, '1')")
-    frontend.shows(cell, "started")
+    frontend.shows(cell, "started\n")
     press_interrupt(frontend)
     frontend.finish(cell)
     assert frontend.value("told") == ["started\ncaught\n", "1\n"]
@@ -117,7 +117,7 @@ def test_waiting_for_a_model_ends(frontend, press):
         "    print('waiting'); released.wait(); return 'let go'\n"
         "result = runner.run_blocking(wait, stop=let_go)"
     )
-    frontend.shows(cell, "waiting")
+    frontend.shows(cell, "waiting\n")
     press(frontend)
     frontend.finish(cell)
     assert frontend.status == "ok"
@@ -139,9 +139,9 @@ def test_a_second_interrupt_while_the_worker_ends_is_harmless(frontend):
         "    if len(said) == 2: end.set()\n"
         "result = runner.run_blocking(work, stop=stop)"
     )
-    frontend.shows(cell, "waiting")
+    frontend.shows(cell, "waiting\n")
     press_interrupt(frontend)
-    frontend.shows(cell, "ending")
+    frontend.shows(cell, "ending\n")
     press_interrupt(frontend)
     frontend.finish(cell)
     assert frontend.value("(result, len(said))") == (1, 2)
@@ -152,7 +152,7 @@ def test_a_reader_that_goes_away_ends_the_code(frontend):
         "code = 'print(1)\\nwhile True: pass'\n"
         "def work():\n"
         "    for chunk in python.run(code):\n"
-        "        if chunk.content == '1\\n': return 'gone'\n"
+        "        if chunk.format == 'output': return 'gone'\n"
         "result = runner.run_blocking(work, stop=python.stop)"
     )
     assert frontend.value("result") == "gone"
@@ -167,7 +167,7 @@ def test_a_stop_never_hits_a_cell_of_the_users_own(frontend):
         "    held.set(), kernel.session.send(s, 'go_reply', {'status': 'ok'}, m, i))\n"
         "held.wait()"
     )
-    frontend.shows(cell, "started")
+    frontend.shows(cell, "started\n")
     press_stop(frontend)
     frontend.control("go_request", {})
     frontend.finish(cell)

@@ -183,7 +183,7 @@ def test_stop_ends_a_call_that_hangs(lab):
 
 def test_a_cell_that_hangs_in_a_call_is_interrupted(lab):
     cell = lab.start("print('now')\ntools.bad.call('x')")
-    lab.shows(cell, "now")
+    lab.shows(cell, "now\n")
     lab.interrupt_wait(lambda: lab.is_idle(cell))
     (error,) = [m["content"] for m in lab.finish(cell) if m["msg_type"] == "error"]
     assert error["ename"] == "KeyboardInterrupt"
