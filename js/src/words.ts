@@ -367,7 +367,7 @@ export const WORDS = {
 } as const;
 
 /** Seconds from which on a block says how long it ran: "0.0 s" tells nobody anything. */
-export const SHORTEST = 0.05;
+export const SHORTEST_SPAN = 0.05;
 
 /** Seconds for a person: 3.2 s, 48 s, 2 min 05 s. */
 export function span(seconds: number): string {

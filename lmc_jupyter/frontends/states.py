@@ -33,7 +33,7 @@ def is_over(state: str) -> bool:
     return STATES[state]["over"]
 
 
-SHORTEST = 0.05
+SHORTEST_SPAN = 0.05
 """Seconds from which on a block says how long it ran: "0.0 s" tells nobody anything."""
 
 

@@ -13,6 +13,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -23,7 +24,7 @@ from llama_server import LlamaServer, llama_server
 from model_server import ModelServer, Turn, text
 from test_tutor import COURSE, RIGHT, WRONG
 from tornado.httpclient import HTTPRequest
-from tornado.websocket import websocket_connect
+from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from lmc_jupyter.models import weights
 
@@ -196,7 +197,14 @@ class Pupil:
                    "allow_stdin": False, "stop_on_error": True}  # fmt: skip
         request = {"header": header, "parent_header": {}, "metadata": {"tags": list(tags)},
                    "content": content, "channel": "shell", "buffers": []}  # fmt: skip
-        await connection.write_message(json.dumps(request))
+        with closing(connection):
+            await connection.write_message(json.dumps(request))
+            found = await self._outputs(connection, id)
+        while await connection.read_message() is not None:
+            pass
+        return found
+
+    async def _outputs(self, connection: WebSocketClientConnection, id: str) -> str:
         found = ""
         while True:
             message = json.loads(await connection.read_message() or "{}")
@@ -210,9 +218,6 @@ class Pupil:
             elif kind in ("display_data", "update_display_data", "execute_result"):
                 found += content["data"].get("text/plain", "")
             elif kind == "status" and content["execution_state"] == "idle":
-                connection.close()
-                while await connection.read_message() is not None:
-                    pass
                 return found
 
 

@@ -14,7 +14,7 @@ import { visible } from "../render/hidden";
 import { el, focusIn } from "../render/rendering";
 import { headOf } from "../stream";
 import type { ShowWidget } from "../widgets";
-import { FATES, SHORTEST, span, WORDS } from "../words";
+import { FATES, SHORTEST_SPAN, span, WORDS } from "../words";
 import { offerCells } from "./fences";
 import { icon, iconButton, type IconName } from "./icons";
 import { namesLine } from "./names";
@@ -223,7 +223,7 @@ export class Row {
   #label(): void {
     if (this.entry.kind !== "message" || !this.#fate) return;
     const { fate = "", failed, seconds, partial, message, cut, taken } = this.entry.record;
-    const time = seconds !== undefined && seconds >= SHORTEST && fate !== "running" ? span(seconds) : "";
+    const time = seconds !== undefined && seconds >= SHORTEST_SPAN && fate !== "running" ? span(seconds) : "";
     const isCut = partial && message.role !== "computer"; // of a block its head says it
     const stateText = fate || failed ? WORDS.hasRun(FATES[fate] ?? fate, time, failed) : isCut ? WORDS.partial : taken ? WORDS.taken[taken] : "";
     this.#fate.textContent = stateText;

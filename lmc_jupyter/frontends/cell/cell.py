@@ -25,7 +25,7 @@ from lmc_jupyter.frontends.cell.card import WAITS, Card, fresh, missing_of, miss
 from lmc_jupyter.frontends.cell.painter import Painter, bundle, usage
 from lmc_jupyter.frontends.question import effects_of_edit, is_covered
 from lmc_jupyter.frontends.screen import Pages
-from lmc_jupyter.frontends.states import SHORTEST, is_over, span
+from lmc_jupyter.frontends.states import SHORTEST_SPAN, is_over, span
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.lmc import Chunk, Message, canonical, clean
@@ -107,10 +107,10 @@ class CellView:
                     row = bundle(html.note_html(words.capitalize()), words.capitalize())
                     self._painter.display.show(row, fresh())
             case events.Became("ran" | "ran unasked" | "edited", seconds) if self._has_failed():
-                took = f"failed after {span(seconds)}" if seconds >= SHORTEST else "failed"
+                took = f"failed after {span(seconds)}" if seconds >= SHORTEST_SPAN else "failed"
                 self._over(took, "failed")
             case events.Became("ran" | "ran unasked" | "edited", seconds):
-                self._over(span(seconds) if seconds >= SHORTEST else "")
+                self._over(span(seconds) if seconds >= SHORTEST_SPAN else "")
             case events.NamesChanged(names) if self._code is not None:
                 self._code.names = names
                 if self._painter.display.repeats_updates:  # its card stands as it was
