@@ -83,13 +83,6 @@ def describe(
     return Function(name, tuple(args), tuple(kwargs), text)
 
 
-def describe_all(
-    functions: Mapping[str, Callable[..., Any]], clean: Callable[[str], str] = str
-) -> list[Function]:
-    """These functions, each as `describe` returns it."""
-    return [describe(name, function, clean) for name, function in functions.items()]
-
-
 def by_name(
     functions: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]],
 ) -> dict[str, Callable[..., Any]]:
@@ -118,7 +111,8 @@ def by_name(
 @part
 def functions(material: Material) -> str:
     """The lines on the functions that are there, and on those that a file names and are not."""
-    there = describe_all(material.functions or {}, material.redact)
+    named = (material.functions or {}).items()
+    there = [describe(name, function, material.redact) for name, function in named]
     return text_of(there, material.foreign_functions)
 
 

@@ -345,14 +345,20 @@ def _output(message: Message) -> dict[str, Any]:
 
 
 def messages_of(outputs: Sequence[Any], losses: list[str]) -> list[Message]:
-    """The messages that outputs of a code cell stand for."""
+    """The messages that outputs of a code cell stand for. A text that was printed in pieces, which
+    a page joins and a runner of notebooks does not, is one message.
+    """
     messages: list[Message] = []
+    stream: Any = None  # whose text the last message is
     for output in outputs:
         if not isinstance(output, Mapping):
             continue
         kind, data = output.get("output_type"), output.get("data")
+        before, stream = stream, (kind, output.get("name")) if kind == "stream" else None
         if kind == "stream":
-            messages.append(Message("computer", "console", "output", text(output.get("text"))))
+            begun = messages.pop().content if stream == before else ""
+            content = begun + text(output.get("text"))
+            messages.append(Message("computer", "console", "output", content))
         elif kind == "error":
             trace = output.get("traceback")
             lines = [text(each) for each in trace] if isinstance(trace, list) else []

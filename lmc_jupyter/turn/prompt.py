@@ -17,7 +17,7 @@ from lmc_jupyter.computer import Computer
 from lmc_jupyter.content.cell import Cell
 from lmc_jupyter.context import parts
 from lmc_jupyter.context.cells import LOOK_BACK, CellChoice, only_in_loops
-from lmc_jupyter.context.functions import Function, by_name, describe_all
+from lmc_jupyter.context.functions import by_name, describe
 from lmc_jupyter.context.names import describe_changes
 from lmc_jupyter.context.question import (
     Companions,
@@ -325,7 +325,7 @@ class Prompt:
 
     def with_settings(self, conversation: Conversation) -> Conversation:
         """The conversation with the settings of this session, for a file."""
-        functions: list[Function] = describe_all(self.functions, self.redact)
+        functions = [describe(*each, self.redact) for each in self.functions.items()]
         options, limits = self._choice().options, self._rules.limits
         extra = with_settings(conversation.extra, limits, functions, options)
         return replace(conversation, extra=extra)

@@ -495,6 +495,19 @@ def test_cells_that_were_added_removed_and_moved_are_told_as_they_stand() -> Non
     assert messages[6].format == "shell"
 
 
+def test_a_text_that_was_printed_in_pieces_is_one_message() -> None:
+    def stream(name: str, text: str) -> Any:
+        return nbformat.v4.new_output("stream", name=name, text=text)
+
+    def change(cells: Any) -> None:
+        value = nbformat.v4.new_output("execute_result", {"text/plain": "4"}, execution_count=1)
+        pieces = [stream("stdout", "epoch"), stream("stdout", " 1\n"), stream("stderr", "warm\n")]
+        cells[2].outputs = [*pieces, value, stream("stdout", "a"), stream("stdout", "b")]
+
+    texts = [each.content for each in edited(change)[3:7]]
+    assert texts == ["epoch 1\n", "warm\n", "4", "ab"]
+
+
 def test_an_output_that_says_what_the_code_says_stays_an_output() -> None:
     found = made(code("1"), out("1"))
     found.cells[0].source = "2"
