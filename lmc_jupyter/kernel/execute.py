@@ -51,7 +51,7 @@ def execute(
         return error
 
     with _the_cell_around_us(shell, code), _reading_code_name(shell.compile, code, on_name):
-        error: BaseException | None = KeyboardInterrupt()
+        error: BaseException | None = KeyboardInterrupt()  # unless `run` returns
         jobs = _jobs_of_spark(block)
         try:
             if jobs is not None:
