@@ -9,7 +9,7 @@ import { expect, it } from "vitest";
 import { MarkdownStream } from "../src/render/markdown";
 import { ATTACKS } from "./attacks";
 import { forbidden, host } from "./forbidden";
-import { LONG, SEED } from "./sampling";
+import { LONG, numbers, SEED } from "./sampling";
 
 const COUNT = LONG ? 100_000 : 500;
 const CONTROL = LONG ? 2_000 : 500;
@@ -49,14 +49,6 @@ const AROUND: ((inner: string) => string)[] = [
   (inner) => `\\${inner}`,
   (inner) => inner.split("").reverse().join(""),
 ];
-
-function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state % below;
-  };
-}
 
 /** A text of two or three hostile ones, in and beside each other. */
 function generated(next: (below: number) => number): string {

@@ -7,6 +7,7 @@ import { mountAsk, mountBar } from "../src/panel/cell";
 import { QuestionCard, type Decision } from "../src/panel/question";
 import { WORDS } from "../src/words";
 import { FakeKernel, settle } from "./panel-kernel";
+import { LONG as EVERYTHING, numbers, SEED } from "./sampling";
 
 const CODE = "x = 1\nprint(x)";
 const ask = (changes: Partial<Question> = {}): Question => ({
@@ -24,6 +25,9 @@ const LONG = ask({
   code: "x = 1\n".repeat(100),
   lines: Array.from({ length: 100 }, () => [["", "x = 1"]]),
 });
+
+const CODES = EVERYTHING ? 1_000 : 100;
+const LASTING = { timeout: 600_000 };
 
 let root: HTMLElement;
 let decisions: Decision[];
@@ -432,6 +436,7 @@ describe("the question", () => {
   };
   afterEach(() => {
     vi.restoreAllMocks();
+    vi.unstubAllGlobals();
   });
 
   it.each([
@@ -463,6 +468,41 @@ describe("the question", () => {
       box.dispatchEvent(new Event("scroll"));
     });
     expect(button("Run").disabled).toBe(false);
+  });
+
+  it("control: where every end counts as seen, it runs and nobody saw its end", async () => {
+    overflowing();
+    class SeesAll {
+      constructor(readonly say: (entries: { isIntersecting: boolean }[]) => void) {}
+      observe(): void {
+        this.say([{ isIntersecting: true }]);
+      }
+      disconnect(): void {}
+    }
+    vi.stubGlobal("IntersectionObserver", SeesAll);
+    await draw(LONG);
+    await pass(700);
+    await press("Run");
+    expect(decisions).toEqual([{ decision: "run" }]);
+  });
+
+  it(`of ${CODES.toLocaleString("en")} codes, those that are long and not all in view wait for a look`, LASTING, async () => {
+    const below = numbers(SEED + 1);
+    const counts = { wait: 0, run: 0 };
+    for (let at = 0; at < CODES; at++) {
+      const lines = Array.from({ length: 1 + below(90) }, () => "x".repeat(below(250)));
+      const rows = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 100)), 0);
+      const code = lines.join("\n");
+      const fits = below(4) === 0;
+      vi.restoreAllMocks();
+      if (!fits) overflowing();
+      await draw(ask({ proposal: `p${at}`, code, lines: lines.map((text) => [["", text]]) }));
+      await pass(700);
+      const waits = !fits && rows > 60;
+      expect([code, button("Run").disabled]).toEqual([code, waits]);
+      counts[waits ? "wait" : "run"] += 1;
+    }
+    expect(Math.min(counts.wait, counts.run)).toBeGreaterThan(CODES / 10);
   });
 
   it("that is long and not all in view runs when the person says that it was not all read", async () => {

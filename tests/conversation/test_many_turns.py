@@ -6,7 +6,9 @@ import gc
 import os
 import threading
 
+import psutil
 import pytest
+from sampling import amount
 from scripted import Machine, code, said
 from test_conversations import drive
 
@@ -60,6 +62,37 @@ def test_many_turns_in_one_session_hold_no_more_than_one(tmp_path):
     assert found[1] == found[-1]
     it.close()
     assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".jsonl"}
+
+
+class Shell(Model):
+    """Writes code for a real shell."""
+
+    def respond(self, messages):
+        yield said("Well. ")
+        if messages[-1].role == "user":
+            yield code(f"number={len(messages)}; echo $number", "shell")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="bash")
+def test_thousands_of_turns_with_a_real_shell_hold_no_more_than_hundreds(record_property):
+    before, rounds, count = threading.enumerate(), 5, amount(100, 3_000)
+    it, found = Session(model=Shell()), []
+    for _ in range(rounds):
+        it.reset()
+        for _ in range(count // rounds):
+            drive(it.ask("What?"), Decision(True))
+        results = [each.content for each in it.messages if each.role == "computer"]
+        assert results == [f"{5 * number + 1}\n" for number in range(count // rounds)]
+        children = len(psutil.Process().children(recursive=True))
+        found.append((*there(before), children))
+    assert found[1] == found[-1]
+    it.close()
+    record_property(
+        "figure",
+        f"{count:,} turns with a real bash: {found[-1][0] - found[1][0]} descriptors, "
+        f"{len(found[-1][1]) - len(found[1][1])} threads, {found[-1][3] - found[1][3]} processes "
+        "more at the end",
+    )
 
 
 @pytest.mark.parametrize("ends", ["closed", "dropped", "dropped in the middle"])

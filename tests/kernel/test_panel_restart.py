@@ -58,6 +58,22 @@ def test_a_restart_keeps_the_conversation_and_says_that_variables_are_gone(make_
     assert started_again(lab).texts() == []
 
 
+def test_control_where_nothing_was_written_a_restart_shows_nothing(make_frontend, record_property):
+    lab = make_frontend()
+    panel = begun(lab)
+    lab.run("session.choose_model(ScriptedModel([said('First.')]))")
+    panel.ask("One?")
+    panel.over()
+    before = panel.texts()
+    lab.run(
+        "from lmc_jupyter.conversation.conversations import Conversations\n"
+        "Conversations().path(session.journal.id).unlink()"
+    )
+    kept = [text for text in started_again(lab).texts() if text in before]
+    assert kept == []
+    record_property("figure", f"without its file {len(kept)} of {len(before)} messages are shown")
+
+
 def test_after_a_restart_it_is_still_said_who_let_each_block_run(make_frontend):
     lab = make_frontend()
     panel = begun(lab)

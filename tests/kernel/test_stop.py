@@ -191,28 +191,58 @@ def test_many_stops_at_any_moment_leave_a_kernel_that_works(frontend):
     assert frontend.told("print('fine')") == ["fine\n"]
 
 
+INTERRUPTS = """
+import io, os, random, signal, sys, threading
+def storm(run, n):
+    found = []
+    for i in range(n):
+        delay = random.random() * 0.006
+        over = threading.Event()
+        def press():
+            if not over.is_set(): os.kill(os.getpid(), signal.SIGINT)
+        t = threading.Timer(delay, press)
+        try:
+            t.start()
+            found.append(run())
+            over.set(); t.cancel(); t.join()
+        except KeyboardInterrupt: found.append('outside')
+        finally: t.join()
+    return found
+def block(): return text('for i in range(3000): pass', 'i')[-1]
+def plain():
+    shown, sys.stdout = sys.stdout, io.StringIO()
+    for i in range(300_000): pass
+    sys.stdout = shown
+"""
+
+
+def printed(frontend, code):
+    """What a cell prints."""
+    cell = frontend.start(code)
+    frontend.finish(cell)
+    return frontend.text(cell)
+
+
 def test_many_interrupts_of_the_kernel_leave_one_that_works(frontend):
-    frontend.run(
-        "import os, signal\n"
-        "def storm(n):\n"
-        "    said = []\n"
-        "    for i in range(n):\n"
-        "        delay = random.random() * 0.006\n"
-        "        over = threading.Event()\n"
-        "        def press():\n"
-        "            if not over.is_set(): os.kill(os.getpid(), signal.SIGINT)\n"
-        "        t = threading.Timer(delay, press)\n"
-        "        try:\n"
-        "            t.start()\n"
-        "            found = text('for i in range(3000): pass', 'i')[-1]\n"
-        "            over.set(); t.cancel(); t.join()\n"
-        "        except KeyboardInterrupt: found = 'outside'\n"
-        "        finally: t.join()\n"
-        "        said.append(found)\n"
-        "    return len(said)"
-    )
-    assert frontend.value("storm(60)") == 60
+    frontend.run(INTERRUPTS)
+    assert len(frontend.value("storm(block, 60)")) == 60
     assert frontend.told("print('fine')") == ["fine\n"]
+    assert printed(frontend, "print('fine')") == "fine\n"
+
+
+def test_control_where_output_is_caught_without_a_guard_they_leave_one_that_prints_nothing(
+    make_frontend, record_property
+):
+    frontend = make_frontend()
+    frontend.run(INTERRUPTS)
+    found = frontend.value("storm(plain, 60)")
+    assert "outside" in found
+    assert printed(frontend, "print('fine')") == ""
+    record_property(
+        "figure",
+        f"{found.count('outside')} of 60 interrupts come while the output is caught, "
+        "and the kernel prints nothing any more",
+    )
 
 
 # Without a kernel ---------------------------------------------------------------------------------

@@ -6,6 +6,9 @@ import base64
 import io
 import json
 import os
+import random
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from sampling import amount
+from sampling import SEED, amount
 from strict_provider import assert_acceptable
 
 from lmc_jupyter.computer import output_buffer
@@ -534,6 +537,66 @@ def test_no_other_file_is_read(folder: Path, path: str, type_: str) -> None:
     assert len(told) < 300
     assert "secret" not in told.replace(repr(path), "")
     assert "root:" not in told
+
+
+CANARY = "canary-7731"
+
+
+def generated_path(draw: random.Random, folder: Path) -> str:
+    """A way out of the folder, or to what no file is, written as strangely as paths can be."""
+    secret = folder.parent / "secret.txt"
+    away = draw.choice(
+        [secret, folder.parent / "work2" / "secret.txt", "/etc/passwd", folder / "link.txt",
+         folder / "door" / "secret.txt", folder / "pipe", "/dev/zero", "/dev/stdin",
+         "/proc/self/environ", f"/proc/self/root{secret}", f"/proc/self/cwd/../{secret.name}"]
+    )  # fmt: skip
+    path = str(away)
+    for _ in range(draw.randint(0, 3)):
+        path = draw.choice(WAYS)(path, folder)
+    return path
+
+
+WAYS: tuple[Callable[[str, Path], str], ...] = (
+    lambda path, folder: os.path.relpath(path, folder) if path.startswith("/") else f"./{path}",
+    lambda path, folder: f"{folder}/..{path}" if path.startswith("/") else f"work/../../{path}",
+    lambda path, _: "/".join(["..", *[".."] * 30, path]),
+    lambda path, _: path.replace("/", "//").replace("..", "./.."),
+    lambda path, _: f"file://{path}",
+    lambda path, _: f"~/{path}",
+    lambda path, _: path.replace("/", "%2f").replace(".", "%2e"),
+    lambda path, _: path.replace("/", "\\"),
+    lambda path, _: path.replace("/", "\u2215"),
+    lambda path, _: f"notes.txt\0{path}",
+    lambda path, _: f"{path}\0.txt",
+    lambda path, _: f"{path}/.",
+    lambda path, _: f" {path} ",
+    lambda path, _: f"$HOME/{path}",
+    lambda path, _: f"notes.txt/../{path}",
+    lambda path, _: f"door/../{path}",
+    lambda path, _: f"{path}#notes.txt",
+    lambda path, _: f"{'a/' * 2_000}{path}",
+)
+
+
+def test_none_of_the_generated_paths_reads_another_file(folder: Path, record_property: Any) -> None:
+    (folder.parent / "secret.txt").write_text(CANARY, encoding="utf-8")
+    (folder.parent / "work2" / "secret.txt").write_text(CANARY, encoding="utf-8")
+    (folder / "door").symlink_to(folder.parent / "work2")
+    draw, count = random.Random(SEED), amount(300, 3_000)
+    paths = [generated_path(draw, folder) for _ in range(count)]
+    plain = 0
+    for path in paths:
+        told = told_of(path, folder, draw.choice(["file", "image"]))
+        assert isinstance(told, str), path
+        assert CANARY not in told, path
+        assert "root:" not in told, path
+        with suppress(OSError, ValueError):
+            if (folder / path).is_file():  # not the pipe, nor a device: reading waits there
+                plain += CANARY in (folder / path).read_text(errors="replace")
+    assert plain > count / 20, "control: many of them do lead to it"
+    record_property(
+        "figure", f"{count:,} paths: 0 read; a plain open reads the file of another in {plain:,}"
+    )
 
 
 def test_control_a_plain_open_reads_some_of_them(folder: Path, record_property: Any) -> None:
