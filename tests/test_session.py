@@ -12,7 +12,6 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Generator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -1164,7 +1163,7 @@ def test_a_question_asked_again_gives_no_cell_that_is_hidden_by_now() -> None:
     session.prompt.cells = lambda: cells
     drive(session.ask("Look at @cell 4 too.", cells=CellChoice()))
     assert [each.type for each in model.seen[0]] == ["image", "message"]
-    cells[0] = replace(cells[0], hidden=True)
+    cells[0] = cells[0]._replace(hidden=True)
     drive(session.retry(session.turns[-1]))
     [asked] = model.seen[1]
     assert "secret" not in text_of(of_question(asked))
@@ -1179,7 +1178,7 @@ def test_of_figures_that_did_not_go_none_of_a_hidden_cell_is_offered_again() -> 
     session = Session(model=model)
     session.prompt.cells = lambda: cells
     drive(session.ask("Look.", cells=CellChoice()))
-    cells[0] = replace(cells[0], hidden=True)
+    cells[0] = cells[0]._replace(hidden=True)
     drive(session.retry(session.turns[-1]))
     unseen = unseen_of(model.seen[1][-1])
     assert unseen is not None

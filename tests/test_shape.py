@@ -230,7 +230,7 @@ def test_one_word_has_one_meaning():
 CEILINGS = {
     "modules": 313,
     "classes": 425,
-    "lines": 59_487,
+    "lines": 59_478,
     "files over 400 lines": 22,
     "lines of a function, median": 7,
     "lines of a function, longest": 81,

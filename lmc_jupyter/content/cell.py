@@ -7,7 +7,7 @@ a model.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lmc_jupyter.content import shorten
 
@@ -77,8 +77,7 @@ def read_places(outline: object) -> dict[str, str]:
     return places
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """An image that a cell has shown.
 
     Parameters
@@ -93,8 +92,7 @@ class Figure:
     text: str = ""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One run of a cell.
 
     Parameters

@@ -10,7 +10,7 @@ import builtins
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from lmc_jupyter.content import shorten, terminal
@@ -203,7 +203,7 @@ def text_of(cell: Cell, known: Known = NOTHING_KNOWN) -> str:
     text = (
         f"{known.label(cell)} is {block}, unchanged{', with the same output' if is_same else ''}."
     )
-    return "\n".join([text, *_output_of(replace(cell, output="") if is_same else cell, known)])
+    return "\n".join([text, *_output_of(cell._replace(output="") if is_same else cell, known)])
 
 
 def read_part(part: Part) -> tuple[str, str]:

@@ -19,8 +19,7 @@ Rating = Literal["up", "down"]
 """A person's thumb on an answer: `extra["feedback"]` of the assistant's message."""
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(NamedTuple):
     """Something that a person did beside the messages, such as pressing Run.
 
     Parameters
@@ -34,8 +33,7 @@ class Action:
     data: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class OwnCell:
+class OwnCell(NamedTuple):
     """A cell that the person ran, in the notebook of the conversation.
 
     Parameters
@@ -67,8 +65,7 @@ class RequestRecord(NamedTuple):
     estimate: int | None
 
 
-@dataclass(frozen=True)
-class TurnRecord:
+class TurnRecord(NamedTuple):
     """What a turn took, as it stays when its kernel is gone.
 
     Parameters
@@ -86,8 +83,7 @@ class TurnRecord:
     left_out: str
 
 
-@dataclass(frozen=True)
-class BlockRecord:
+class BlockRecord(NamedTuple):
     """What became of a block of code, as it stays when its kernel is gone.
 
     Parameters

@@ -180,7 +180,7 @@ class Fold:
             tuple(map(_text, record[key])) for key in ("new", "changed", "removed")
         )
         last, breach = self.blocks.pop(), _text(record["breach"])
-        self.blocks.append(replace(last, new=new, changed=changed, removed=removed, breach=breach))
+        self.blocks.append(last._replace(new=new, changed=changed, removed=removed, breach=breach))
 
     def _read(self, record: dict[str, Any]) -> None:
         """The files that the last block has read."""
@@ -190,7 +190,7 @@ class Fold:
             FileRead(_text(each["path"]), _count(each["size"]), _text(each["sha256"]))
             for each in record["files"]
         )
-        self.blocks.append(replace(self.blocks.pop(), read=files))
+        self.blocks.append(self.blocks.pop()._replace(read=files))
 
     def _sent(self, record: dict[str, Any]) -> None:
         self.sent.append({**record["data"]})

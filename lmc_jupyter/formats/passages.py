@@ -116,7 +116,7 @@ def only_ran(conversation: Conversation, needed: Container[int] = ()) -> Convers
         stays += [is_left] * len(passage.messages)
     left, move = _leave_out(conversation, stays)
     events = [
-        replace(each, at=move(each.at))
+        each._replace(at=move(each.at))
         for each in conversation.events
         if not 0 < each.at <= len(stays) or stays[each.at - 1]  # else it was about that code
     ]
@@ -147,8 +147,8 @@ def _leave_out(
     left = replace(
         conversation,
         messages=messages,
-        events=[replace(each, at=move(each.at)) for each in conversation.events],
-        cells=[replace(each, at=move(each.at)) for each in conversation.cells],
+        events=[each._replace(at=move(each.at)) for each in conversation.events],
+        cells=[each._replace(at=move(each.at)) for each in conversation.cells],
     )
     return left, move
 

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -458,7 +458,7 @@ class CellRecorder:
 def _without_hidden(cell: Cell) -> Cell:
     """The cell without lines of hidden cells in what it printed, such as a traceback."""
     output = error_text.without_concealed(cell.output)
-    return cell if cell.hidden or output == cell.output else replace(cell, output=output)
+    return cell if cell.hidden or output == cell.output else cell._replace(output=output)
 
 
 def is_ours(source: str) -> bool:

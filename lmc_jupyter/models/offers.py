@@ -13,9 +13,9 @@ import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 KEYS: dict[str, str] = {
     "OPENAI_API_KEY": "openai/gpt-5-mini",
@@ -42,13 +42,12 @@ _MOST = 256_000
 _NAME = re.compile(r"[\w/~][\w./:@+\-]{0,254}")
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """A model that could be used here: its name, the reason, and the options that it needs."""
 
     name: str
     why: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = MappingProxyType({})
     label: str = ""
     """For a person: "qwen2.5-coder:7b (Ollama)"."""
 

@@ -19,9 +19,8 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, TypeAlias
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias
 
 import platformdirs
 
@@ -48,8 +47,7 @@ def has_runtime() -> bool:
     return importlib.util.find_spec("xllamacpp") is not None
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(NamedTuple):
     """One file of weights, and every place that offers the same bytes.
 
     Parameters

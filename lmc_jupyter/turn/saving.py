@@ -144,7 +144,7 @@ def _redact(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, lis
         messages.append(message if clean == wire else Message.from_dict(clean))
     events = [Action(each.at, scrub(dict(each.data))) for each in conversation.events]
     cells = [
-        replace(each, source=without_passwords(scrub.text(each.source)))
+        each._replace(source=without_passwords(scrub.text(each.source)))
         for each in conversation.cells
     ]
     cell_count = sum(

@@ -163,7 +163,7 @@ def test_figures_that_the_model_gets_no_image_of_are_named_with_the_reason_and_s
 
 def test_of_a_figure_that_does_not_go_a_line_says_why_and_what_is_in_it():
     shown = Figure("png", "QQ==", "title 'Delay'; line of 3 points, (1, 2) … (3, 4)")
-    cells = [Cell(n, "df.plot()", figures=(replace(shown, content=f"Q{n}=="),)) for n in (1, 2, 3)]
+    cells = [Cell(n, "df.plot()", figures=(shown._replace(content=f"Q{n}=="),)) for n in (1, 2, 3)]
 
     def said(**options: Any) -> list[str]:
         return [each.content for each in make([], cells=cells, **options).parts]
