@@ -230,6 +230,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
     if ("exercise" in about) {
       const expected = about.wish === "hint" && about.expected ? ` --expected=${quote(about.expected)}` : "";
       await send({ text: `%lmc ${about.wish} ${quote(about.exercise)}${expected}`, attachments: [] });
+      if (about.wish === "hint") about.sent();
       return;
     }
     const { wish, cell } = about;

@@ -326,8 +326,8 @@ export type AboutCell =
   | { wish: "fix" | "explain" | "ask"; cell: ShownCell }
   /** Put the proposal with this id into a cell. */
   | { wish: Taken; proposal: string }
-  /** A hint for the exercise with this id; what the pupil expected, "" for nothing. */
-  | { wish: "hint"; exercise: string; expected: string }
+  /** A hint for the exercise with this id; what the pupil expected, "" for nothing. `sent` is called once it is. */
+  | { wish: "hint"; exercise: string; expected: string; sent: () => void }
   /** Its tests. */
   | { wish: "test"; exercise: string };
 

@@ -42,6 +42,16 @@ describe("a button at a cell of the notebook", () => {
     expect(page.text("[role=alert]")).toContain("this cell has the tag lmc-hide");
   });
 
+  it.each([true, false])("Hint says that it was sent once the kernel has it, and only then: %s", async (ok) => {
+    page = await Page.open();
+    page.kernel.answers.set("command", () => (ok ? { ok, value: "" } : { ok, error: "the kernel is busy" }));
+    const sent = vi.fn();
+    await about({ wish: "hint", exercise: "sum_to", expected: "it's 6", sent });
+    expect(page.kernel.heard("command").map(({ line }) => line)).toEqual([`hint sum_to --expected='it'"'"'s 6'`]);
+    expect(sent).toHaveBeenCalledTimes(ok ? 1 : 0);
+    if (!ok) expect(page.text("[role=alert]")).toContain("the kernel is busy");
+  });
+
   it("Ask puts a reference before what is written, and asks nothing", async () => {
     page = await Page.open();
     page.kernel.answers.set("point", () => ({ ok: true, value: "@cell 12 " }));

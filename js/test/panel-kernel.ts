@@ -36,6 +36,7 @@ export const TABLES: Tables = {
     command("tokens"),
     command("key", "NAME"),
     command("state"),
+    command("hint", "EXERCISE"),
     command("help", "COMMAND"),
   ],
   states: {

@@ -64,8 +64,11 @@ function row(exercise: string, trans: TranslationBundle, ask: (about: AboutCell)
   expected.title = trans.__("It goes along with Hint, and may stay empty");
   expected.maxLength = 500; // characters that the kernel notes
   const hint = () => {
-    ask({ wish: "hint", exercise, expected: expected.value.trim() });
-    expected.value = "";
+    const { value } = expected;
+    const sent = () => {
+      if (expected.value === value) expected.value = ""; // else the pupil has typed on
+    };
+    ask({ wish: "hint", exercise, expected: value.trim(), sent });
   };
   expected.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.isComposing) hint();
