@@ -95,6 +95,7 @@ class BlockRecord(NamedTuple):
         agent's blocks; "harmless" where it ran unasked as it only reads and makes new names;
         "rule" where a rule of theirs lets it run; "" where nobody allowed it
     new, changed, removed : names
+    seconds : how long it ran; 0 where that is not known
     breach : what it did beside new names where it had promised to make these only
     read : the files that it has opened for reading
     """
@@ -106,6 +107,7 @@ class BlockRecord(NamedTuple):
     new: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    seconds: float = 0.0
     breach: str = ""
     read: tuple[FileRead, ...] = ()
 

@@ -107,7 +107,7 @@ class Fold:
             return False
         try:
             take(self, record)
-        except (KeyError, TypeError, ValueError, ProtocolError):
+        except (LookupError, TypeError, ValueError, ProtocolError):
             return False
         self.n += 1
         return True
@@ -170,27 +170,24 @@ class Fold:
         message, time, fate, allowed = map(
             _text, (record[key] for key in ("message", "time", "fate", "allowed"))
         )
-        self.blocks.append(BlockRecord(message, time, fate, allowed))
+        seconds = _amount(record.get("seconds", 0))  # older files do not have them
+        self.blocks.append(BlockRecord(message, time, fate, allowed, seconds=seconds))
 
     def _names(self, record: dict[str, Any]) -> None:
         """What the last block did to the names."""
-        if not self.blocks:
-            raise ValueError
         new, changed, removed = (
             tuple(map(_text, record[key])) for key in ("new", "changed", "removed")
         )
-        last, breach = self.blocks.pop(), _text(record["breach"])
-        self.blocks.append(last._replace(new=new, changed=changed, removed=removed, breach=breach))
+        last, breach = self.blocks[-1], _text(record["breach"])
+        self.blocks[-1] = last._replace(new=new, changed=changed, removed=removed, breach=breach)
 
     def _read(self, record: dict[str, Any]) -> None:
         """The files that the last block has read."""
-        if not self.blocks:
-            raise ValueError
         files = tuple(
             FileRead(_text(each["path"]), _count(each["size"]), _text(each["sha256"]))
             for each in record["files"]
         )
-        self.blocks.append(self.blocks.pop()._replace(read=files))
+        self.blocks[-1] = self.blocks[-1]._replace(read=files)
 
     def _sent(self, record: dict[str, Any]) -> None:
         self.sent.append({**record["data"]})

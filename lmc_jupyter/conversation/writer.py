@@ -279,9 +279,9 @@ class JournalWriter:
                 self._block = {"message": last.id if last else "", "allowed": _how(event)}
                 if data := _describe_decision(event):
                     self._act(at, data if last is None else {**data, "message": last.id})
-            case Became("ran" | "ran unasked" | "edited" | "stopped" | "not run" as fate):
+            case Became("ran" | "ran unasked" | "edited" | "stopped" | "not run" as fate, seconds):
                 if block := self._block:
-                    block = {**block, "fate": fate, "time": _now()}
+                    block = {**block, "fate": fate, "time": _now(), "seconds": round(seconds, 3)}
                     known = [*self.about.blocks, BlockRecord(**block)]
                     self.about = replace(self.about, blocks=known)
                     self._add("block", **block)

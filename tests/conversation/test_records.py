@@ -168,12 +168,13 @@ def test_a_price_that_is_none_is_not_counted(cost):
 
 
 def test_what_became_of_blocks_is_said_of_the_last_one():
-    fold = folded(BLOCK, NAMES, {**BLOCK, "fate": "stopped"}, READ)
+    fold = folded(BLOCK, NAMES, {**BLOCK, "fate": "stopped", "seconds": 2.5}, READ)
     assert fold.conversation.blocks is fold.blocks
     first, last = fold.blocks
     named = {"new": ("x",), "changed": ("y",), "removed": ("z",), "breach": "wrote"}
     assert first == BlockRecord("b", "now", "ran", "clicked", **named)
-    assert last == BlockRecord("b", "now", "stopped", "clicked", read=(FileRead("/a", 3, "f0"),))
+    read = (FileRead("/a", 3, "f0"),)
+    assert last == BlockRecord("b", "now", "stopped", "clicked", seconds=2.5, read=read)
     [both] = folded(BLOCK, NAMES, READ).blocks
     assert (both.new, both.read) == (("x",), (FileRead("/a", 3, "f0"),))
 
@@ -229,6 +230,7 @@ NOTHING = {
     "request with an estimate that is no number": [{**TURN, "requests": [[1, 2, 3, 4, 5, "6"]]}],
     "block without a fate": [{key: value for key, value in BLOCK.items() if key != "fate"}],
     "block with a number": [{**BLOCK, "allowed": 5}],
+    "block that took less than nothing": [{**BLOCK, "seconds": -1}],
     "names of no block": [NAMES],
     "names that are numbers": [BLOCK, {**NAMES, "new": [1]}],
     "names without a breach": [BLOCK, {key: NAMES[key] for key in ("kind", "new", "changed")}],

@@ -74,7 +74,7 @@ def test_control_where_nothing_was_written_a_restart_shows_nothing(make_frontend
     record_property("figure", f"without its file {len(kept)} of {len(before)} messages are shown")
 
 
-def test_after_a_restart_it_is_still_said_who_let_each_block_run(make_frontend):
+def test_after_a_restart_it_is_still_said_who_let_each_block_run_and_how_long(make_frontend):
     lab = make_frontend()
     panel = begun(lab)
     blocks = ["x = 1", "y = x", "z = y"]
@@ -89,12 +89,14 @@ def test_after_a_restart_it_is_still_said_who_let_each_block_run(make_frontend):
     panel.decide(panel.question())
     panel.over()
 
-    def fates(panel: Panel) -> list[str]:
+    def fates(panel: Panel) -> list[tuple[str, float]]:
         messages = [each for each in panel.view.records if "message" in each]
-        return [each["fate"] for each in messages if each["message"]["type"] == "code"]
+        blocks = [each for each in messages if each["message"]["type"] == "code"]
+        return [(each["fate"], each["seconds"]) for each in blocks]
 
     before = fates(panel)
-    assert before == ["ran unasked"] * 3 + ["ran"]
+    assert [fate for fate, _ in before] == ["ran unasked"] * 3 + ["ran"]
+    assert all(seconds > 0 for _, seconds in before)
     assert fates(started_again(lab)) == before
 
 

@@ -210,7 +210,7 @@ class Records:
 
     def show(self, messages: Sequence[Message], blocks: Iterable[BlockRecord]) -> None:
         """Show these, and what became of their code, in place of all; nothing is sent."""
-        fates = {each.message: each.fate for each in blocks if each.fate in _FATES}
+        known = {each.message: each for each in blocks if each.fate in _FATES}
         self._records, self._places = [], []
         self.close()
         block = None
@@ -222,8 +222,9 @@ class Records:
             self._records.append(record)
             if message.role != "computer":
                 block = record if record.is_block else None
-                if block is not None and message.id in fates:
-                    block.marks["fate"] = fates[message.id]
+                if block is not None and (about := known.get(message.id or "")):
+                    took = {"seconds": about.seconds} if about.seconds else {}
+                    block.marks |= {"fate": about.fate, **took}
             elif block is not None and is_partial(message):
                 seconds = message.extra.get(SECONDS)
                 took = {"seconds": seconds} if isinstance(seconds, float) else {}
