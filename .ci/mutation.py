@@ -48,7 +48,7 @@ GROUPS = {
 PAGE = ["src/render/nodes.ts", "src/render/inside.ts"]
 """What of the page is changed: which Markdown becomes which elements, which links lead where; and
 what a page of its own may do. `js/` is their folder."""
-STRYKER = ("@stryker-mutator/core@10.1.1", "@stryker-mutator/vitest-runner@10.1.1")
+STRYKER = ("@stryker-mutator/core@9.6.1", "@stryker-mutator/vitest-runner@9.6.1")
 LEFT_OUT = (
     "not in_node and not panels_assembler and not reader_that_joins and not renderer_in_the_panel"
 )

@@ -67,7 +67,7 @@ def main() -> int:
     path = os.pathsep.join([str(bin), os.environ.get("PATH", "")])
     # an old library may warn of a newer Python, and we do not mend it
     warns = ["-W", "default", "--disable-warnings"] if given.oldest else []
-    marks = ["-m", "not browser and not local_model"]
+    marks = ["-m", "not browser and not local_model and not checkout"]
     command = [str(bin / "pytest"), "-q", "-p", "no:cacheprovider", "-n", "2", *warns, *marks]
     variables = {**os.environ, "PATH": path, "LMC_TEST_LONG": ""}
     ended = subprocess.run(

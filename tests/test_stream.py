@@ -523,6 +523,7 @@ def cut_at_each_character(chunk: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**chunk, "content": character} for character in text]
 
 
+@pytest.mark.checkout
 def test_the_panels_assembler_agrees_word_for_word(many_streams, record_property) -> None:
     theirs = in_node(many_streams, "assemble_in_js.mjs")
     differ = [n for n, wire in enumerate(many_streams) if theirs[n] != ours(wire)]
@@ -530,6 +531,7 @@ def test_the_panels_assembler_agrees_word_for_word(many_streams, record_property
     record_property("figure", f"{len(many_streams):,} streams: 0 differ")
 
 
+@pytest.mark.checkout
 def test_control_a_reader_that_joins_by_type_does_not_agree(many_streams, record_property) -> None:
     theirs = in_node(many_streams, "assemble_in_js.mjs", "naive")
     differ = sum(theirs[n] != ours(wire) for n, wire in enumerate(many_streams))

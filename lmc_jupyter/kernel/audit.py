@@ -222,8 +222,8 @@ def _opened(arguments: tuple[Any, ...]) -> Found:
 
 
 def _database(arguments: tuple[Any, ...]) -> Found:
-    path = arguments[0] if arguments else ""
-    return None if path in (":memory:", "", b"") else ("file", f"open the database {_shown(path)}")
+    path = _shown(arguments[0]) if arguments else ""  # Python 3.10 has bytes there
+    return None if path in (":memory:", "") else ("file", f"open the database {path}")
 
 
 def _network(arguments: tuple[Any, ...]) -> Found:

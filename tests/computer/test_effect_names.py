@@ -15,6 +15,11 @@ from lmc_jupyter.computer.effects import find_effects
 
 NAMES = ("a", "b", "c", "d")
 
+GROUPS = (
+    ("try:\n    raise ExceptionGroup('', [OSError()])\nexcept* OSError as N:\n    pass",)
+    if sys.version_info >= (3, 11)
+    else ()
+)
 BINDINGS = (
     "N = object()",
     "N: object = object()",
@@ -49,7 +54,7 @@ BINDINGS = (
     "@(N := lambda f: f)\ndef f():\n    pass",
     "try:\n    1 / 0\nexcept ZeroDivisionError as N:\n    pass",
     "try:\n    pass\nexcept ZeroDivisionError as N:\n    pass\nelse:\n    M = 1",
-    "try:\n    raise ExceptionGroup('', [OSError()])\nexcept* OSError as N:\n    pass",
+    *GROUPS,
     "match [1, 2, 3]:\n    case [N, *M]:\n        pass",
     "match {'k': 1, 'l': 2}:\n    case {'k': N, **M}:\n        pass",
     "match 5:\n    case int() as N:\n        pass",

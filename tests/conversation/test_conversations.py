@@ -806,7 +806,7 @@ def write_at_once(turns: int, *words: str) -> list[str]:
     id_ = it.journal.id
     it.close()
     root = Path(lmc_jupyter.__file__).parents[1]
-    script = WRITER.format(tests=str(root / "tests"))
+    script = WRITER.format(tests=str(Path(__file__).parents[1]))
     env = {**os.environ, "PYTHONPATH": str(root)}
     processes = [
         subprocess.Popen(

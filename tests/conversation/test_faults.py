@@ -373,7 +373,7 @@ sys.stdout.write(str(len(found.messages)))
 @pytest.mark.parametrize("size", [3000, 5001, 7777])
 def test_a_limit_on_the_size_of_files(data, size):
     root = Path(lmc_jupyter.__file__).parents[1]
-    script = LIMITED.format(tests=str(root / "tests"), size=size)
+    script = LIMITED.format(tests=str(Path(__file__).parents[1]), size=size)
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,

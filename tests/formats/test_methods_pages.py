@@ -128,6 +128,7 @@ def test_the_crate_has_each_block_with_what_it_read_and_made(found, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="its environment is made by make")
+@pytest.mark.checkout
 def test_the_crate_is_valid_by_the_formats_own_validator(found, tmp_path):
     crate = crate_of(found, tmp_path)
     done = validate(crate)

@@ -41,6 +41,7 @@ def shout():
     del COMMANDS[-1]
 
 
+@pytest.mark.checkout
 def test_a_command_is_one_function_with_a_decorator(shout, shell, capsys):
     shell.extension_manager.load_extension("lmc_jupyter")
     try:
@@ -122,6 +123,7 @@ assert row in runpy.run_path("DRAW")["settings"]()
 """
 
 
+@pytest.mark.checkout
 def test_a_setting_is_one_field_of_options_and_one_trait(tmp_path):
     package = tmp_path / "with" / "lmc_jupyter"
     built = shutil.ignore_patterns("static", "labextension", "__pycache__")

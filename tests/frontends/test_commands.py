@@ -96,6 +96,7 @@ def test_what_a_command_does_not_take_is_a_sentence(cells, command):
     ("name", "tables"),
     [("docs/commands.md", 2), ("docs/settings.md", 1), ("CONTRIBUTING.md", 1)],
 )
+@pytest.mark.checkout
 def test_the_tables_of_a_page_are_drawn_from_the_code(name, tables):
     """`make docs` draws them."""
     draw = runpy.run_path(str(DOCS / "draw_tables.py"))

@@ -14,7 +14,7 @@ import pytest
 from kernel.conftest import PATIENCE, Frontend
 from panel_view import Panel
 
-pytestmark = [pytest.mark.kernel, pytest.mark.long]
+pytestmark = [pytest.mark.kernel, pytest.mark.long, pytest.mark.checkout]
 
 ROOT = Path(__file__).parents[2]
 INSPECTOR = ROOT / ".cache" / "servers" / "node_modules" / "@modelcontextprotocol" / "inspector-cli"

@@ -23,6 +23,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("name", LIBRARIES)
 @pytest.mark.timeout(300)
+@pytest.mark.checkout
 def test_a_library_asks_nothing_and_leaves_nothing_in_the_folder(name, tmp_path):
     assert PYTHON.exists(), f"{PYTHON} is missing: `make test-long` makes it"
     home, folder = tmp_path / "home", tmp_path / "folder"

@@ -14,7 +14,7 @@ from test_notebooks import NOTEBOOKS, ROOT, cells_of, executed
 
 PYTHON = Path(os.environ.get("LMC_TEST_LIBRARIES") or ROOT / ".venv-libraries" / "bin" / "python")
 
-pytestmark = [pytest.mark.kernel, pytest.mark.long]
+pytestmark = [pytest.mark.kernel, pytest.mark.long, pytest.mark.checkout]
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

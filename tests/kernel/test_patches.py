@@ -11,7 +11,7 @@ import lmc_jupyter
 from lmc_jupyter.kernel.patches import PATCHES, markdown
 
 PACKAGE = Path(lmc_jupyter.__file__).parent
-DOCS = PACKAGE.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 REPLACEMENT = re.compile(
     r"""

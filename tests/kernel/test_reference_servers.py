@@ -14,7 +14,7 @@ import pytest
 from kernel.conftest import Frontend
 from kernel.test_tools import SET_UP, config, printed
 
-pytestmark = [pytest.mark.kernel, pytest.mark.long]
+pytestmark = [pytest.mark.kernel, pytest.mark.long, pytest.mark.checkout]
 
 ROOT = Path(__file__).parents[2]
 SERVERS = ROOT / ".cache" / "servers"

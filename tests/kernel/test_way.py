@@ -44,6 +44,7 @@ def test_a_question_runs_nothing_of_what_it_does_not_use(calls):
     assert [each for each in modules if each.startswith(unused) and each != place] == []
 
 
+@pytest.mark.checkout
 def test_the_drawing_at_the_top_of_contributing_shows_a_real_run(calls):
     page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     drawn = page.partition(MARK)[2].split("```")[1].splitlines()[1:]

@@ -280,6 +280,7 @@ def test_only_what_may_speak_is_listened_to(html, speaks):
 # The frames ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.checkout
 def test_the_frames_are_those_of_the_front_end():
     built = (ROOT / "lmc_jupyter" / "static" / "widget.js").read_text("utf-8")
     assert INNER_POLICY in built
@@ -288,6 +289,7 @@ def test_the_frames_are_those_of_the_front_end():
     assert OUTER_POLICY.startswith(INNER_POLICY)
 
 
+@pytest.mark.checkout
 def test_what_a_frame_may_do_stands_in_one_file():
     """Python, TypeScript and an exported notebook are made from it."""
     sources = [*(ROOT / "js" / "src").rglob("*.ts*"), *(ROOT / "lmc_jupyter").rglob("*.py")]
