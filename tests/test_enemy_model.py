@@ -58,14 +58,7 @@ PATHS = ["{path}", "/etc/../{path}", "file://{path}", "http://127.0.0.1:{port}/x
 class Watch:
     """Notes the audit events of what the enemy tries."""
 
-    EVENTS = (
-        "subprocess.Popen",
-        "os.system",
-        "os.exec",
-        "os.posix_spawn",
-        "os.fork",
-        "os.startfile",
-    )
+    EVENTS = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "os.startfile")
 
     def __init__(self) -> None:
         self.is_on, self.found = False, []  # a hook of Python stays for good
