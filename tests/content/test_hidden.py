@@ -214,6 +214,7 @@ def is_of_a_list(char: str) -> bool:
     )
 
 
+@pytest.mark.long
 def test_real_code_is_not_marked_but_for_what_is_hidden(real_cells, record_property) -> None:
     cells = real_cells
     marked = [cell for cell in cells if count_hidden(cell)]
@@ -227,6 +228,7 @@ def test_real_code_is_not_marked_but_for_what_is_hidden(real_cells, record_prope
     )
 
 
+@pytest.mark.long
 def test_control_a_plain_rule_marks_more_real_code(real_cells, record_property) -> None:
     cells = real_cells
     marked = sum(not cell.isascii() for cell in cells)
