@@ -48,6 +48,10 @@ GROUPS = {
 PAGE = ["src/render/nodes.ts", "src/render/inside.ts"]
 """What of the page is changed: which Markdown becomes which elements, which links lead where; and
 what a page of its own may do. `js/` is their folder."""
+PAGE_TESTS = [
+    f"test/{name}.test.ts" for name in ("render", "markdown", "math", "hostile", "sandbox", "page")
+]
+"""The tests that are to notice; with all the others each change would take half a minute."""
 STRYKER = ("@stryker-mutator/core@9.6.1", "@stryker-mutator/vitest-runner@9.6.1")
 LEFT_OUT = (
     "not in_node and not panels_assembler and not reader_that_joins and not renderer_in_the_panel"
@@ -114,6 +118,12 @@ def page() -> dict[str, Counter[str]]:
     folder = COPY / "js"
     run("npm", "ci", "--silent", folder=folder)
     run("npm", "install", "--silent", "--no-save", *STRYKER, folder=folder)
+    settings = (folder / "vitest.config.ts").read_text("utf-8")
+    every = "test/**/*.test.{ts,tsx}"
+    if every not in settings:
+        sys.exit(f"js/vitest.config.ts no longer says {every!r}: .ci/mutation.py narrows it.")
+    named = json.dumps(PAGE_TESTS)
+    (folder / "vitest.config.ts").write_text(settings.replace(f'["{every}"]', named), "utf-8")
     (folder / "stryker.config.json").write_text(
         json.dumps(
             {

@@ -84,7 +84,8 @@ def of(name: str, every: list[Case]) -> list[Case]:
         return found
     if path.endswith(".py"):
         return [each for each in found if each.name.partition("[")[0] == test]
-    return [each for each in found if each.name.startswith(test)]
+    # vitest names a test behind the groups that it stands in
+    return [each for each in found if each.name.rpartition(" > ")[2].startswith(test)]
 
 
 def state(names: list[str], every: list[Case]) -> tuple[str, list[Case]]:

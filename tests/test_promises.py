@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -52,3 +53,21 @@ def test_control_a_test_that_is_not_there_is_missed():
     assert not is_there("tests/test_gate.py::test_nothing_of_the_kind")
     assert not is_there("tests/test_nothing.py")
     assert is_there("tests/test_gate.py::test_replay_is_refused")
+
+
+def test_a_case_of_vitest_is_found_by_its_own_title_behind_its_groups(monkeypatch):
+    path = ROOT / "docs" / "draw_trust.py"
+    spec = importlib.util.spec_from_file_location("draw_trust", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "draw_trust", module)  # its dataclass looks for it there
+    spec.loader.exec_module(module)
+    file = "js/test/question.test.tsx"
+    cases = [
+        module.Case(file, name, "2026-11-30", True, False)
+        for name in ("the question > control: without that look, a script runs it", "it waits")
+    ]
+    assert module.of(f"{file}::control: without", cases) == cases[:1]
+    assert module.of(f"{file}::it waits", cases) == cases[1:]
+    assert module.of(file, cases) == cases

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 
 import pytest
 from scripted import line, printed, said
 
+from lmc_jupyter.frontends.panel import batch as batch_module
 from lmc_jupyter.frontends.panel.batch import (
     CONSOLE_BEGINNING,
     CONSOLE_END,
@@ -257,3 +259,40 @@ def test_a_whole_conversation_weighs_what_is_in_it():
     batch.flush()
     assert not batch.repeat(batch.epoch, 0)
     assert batch.repeat(batch.epoch, 1)
+
+
+MINUTE = 60 * 200
+"""Pieces that come in the minute in which a tab stands still."""
+ROOM = 16_000_000
+"""Bytes, the bar of R14."""
+
+
+def bytes_for_a_still_tab() -> int:
+    """What a batch keeps of a minute of pieces of 2,000 characters, of which nobody takes any."""
+    batch = Batch(lambda message: None, Clock())
+    tracemalloc.start()
+    try:
+        for n in range(MINUTE):
+            with batch.lock:
+                batch.add_chunk(said(f"{n:2000}"))
+            if n % 8 == 7:  # 25 times a second
+                batch.flush()
+        grown = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    return grown
+
+
+def test_a_minute_of_long_pieces_that_a_still_tab_misses_takes_little_room(record_property):
+    grown = bytes_for_a_still_tab()
+    assert grown < ROOM
+    record_property(
+        "figure", f"{MINUTE:,} pieces of 2,000 characters: {grown / 1e6:.1f} MB wait for it"
+    )
+
+
+def test_control_all_that_a_still_tab_misses_is_over_the_bar(monkeypatch, record_property):
+    monkeypatch.setattr(batch_module, "REPEATED", float("inf"))
+    grown = bytes_for_a_still_tab()
+    assert grown > ROOM
+    record_property("figure", f"all of it kept: {grown / 1e6:.1f} MB")
