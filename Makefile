@@ -195,10 +195,11 @@ $(VENV)/.lab: $(VENV)/pyvenv.cfg pyproject.toml | $(MADE)
 	$(BIN)/python $(PIP) -e ".[local,lab]"
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.lab
+# it holds what `.lab` holds: one call of pip in place of two
+$(VENV)/.dev: $(VENV)/pyvenv.cfg pyproject.toml | $(MADE)
 	rm -rf $(LINK)
 	$(BIN)/python $(PIP) -e ".[dev]"
-	touch $@
+	touch $(VENV)/.lab $@
 
 # the oldest kernel that is promised; --upgrade-strategy keeps the two pins when pyproject changes
 $(OLD)/.dev: $(OLD)/pyvenv.cfg pyproject.toml | $(MADE)
