@@ -46,7 +46,7 @@ def test_in_the_panel_failed_code_has_another_edge_and_says_so(themed):
     chat.press("Run")
     chat.state("done")
     failed, good = chat.record("code").nth(0), chat.record("code").nth(1)
-    expect(failed).to_contain_text("failed after")
+    expect(failed).to_contain_text("· failed")
     expect(good).not_to_contain_text("failed")
     assert edge(failed.locator(".lmc-code-card")) == ("3px", "red")
     assert edge(good.locator(".lmc-code-card")) == ("1px", "grey")
@@ -73,7 +73,7 @@ def test_in_a_cell_a_stop_is_one_line_and_a_failure_is_marked(themed):
     press(chat.notebook.cell(at).locator("[data-proposal]"), "Run")
     chat.notebook.wait_done(at)
     failed = chat.notebook.cell(at).locator(".lmc-code.failed")
-    expect(failed).to_contain_text("failed after")
+    expect(failed).to_contain_text("· failed")
     assert edge(failed) == ("3px", "red")
 
 
