@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -113,8 +114,8 @@ def branches(modules: list[str], tests: list[str]) -> dict[str, float]:
     return {name: files[f"lmc_jupyter/{name}.py"]["summary"]["percent_covered"] for name in modules}
 
 
-def page() -> dict[str, Counter[str]]:
-    """The same of the page's files, by Stryker."""
+def page() -> Iterator[dict[str, Counter[str]]]:
+    """The same of the page's files, one after another, by Stryker."""
     folder = COPY / "js"
     run("npm", "ci", "--silent", folder=folder)
     run("npm", "install", "--silent", "--no-save", *STRYKER, folder=folder)
@@ -124,13 +125,18 @@ def page() -> dict[str, Counter[str]]:
         sys.exit(f"js/vitest.config.ts no longer says {every!r}: .ci/mutation.py narrows it.")
     named = json.dumps(PAGE_TESTS)
     (folder / "vitest.config.ts").write_text(settings.replace(f'["{every}"]', named), "utf-8")
+    for name in PAGE:
+        yield _page_file(folder, name)
+
+
+def _page_file(folder: Path, changed: str) -> dict[str, Counter[str]]:
     (folder / "stryker.config.json").write_text(
         json.dumps(
             {
                 "testRunner": "vitest",
                 "plugins": ["@stryker-mutator/vitest-runner"],
-                "mutate": PAGE,
-                "reporters": ["json"],
+                "mutate": [changed],
+                "reporters": ["json", "progress-append-only"],
                 "jsonReporter": {"fileName": "mutation.json"},
                 "inPlace": True,
                 "concurrency": os.cpu_count() or 2,
@@ -141,10 +147,12 @@ def page() -> dict[str, Counter[str]]:
             }
         )
     )
-    said = run("npx", "--no-install", "stryker", "run", folder=folder)
     report = folder / "mutation.json"
+    report.unlink(missing_ok=True)
+    command = ["npx", "--no-install", "stryker", "run"]  # it says for half an hour how far it is
+    subprocess.run(command, cwd=folder, env=ENVIRONMENT, check=False)
     if not report.exists():
-        sys.exit(f"Stryker has tried nothing, and says last:\n{said[-2000:]}")
+        sys.exit(f"Stryker has made no report of {changed}; what it says stands above.")
     ends: dict[str, Counter[str]] = {}
     for name, file in json.loads(report.read_text("utf-8"))["files"].items():
         ends[f"js/{name}"] = count = Counter()
@@ -172,18 +180,21 @@ def main() -> None:
         report = json.loads(REPORT.read_text("utf-8"))
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     for group in wanted:
+        parts: Iterable[dict[str, Counter[str]]]
         if group == "page":
-            ends = page()
+            parts = page()
         else:
             report["covered"] |= branches(*GROUPS[group])
-            ends = mutants(*GROUPS[group])
-        report["ends"] |= ends
-        REPORT.write_text(json.dumps(report), "utf-8")
-        for name, counts in ends.items():
-            caught, total = sum(counts[each] for each in CAUGHT), sum(counts.values())
-            sys.stdout.write(
-                f"{name}: {caught} of {total} changes fail a test ({caught / max(1, total):.0%})\n"
-            )
+            parts = [mutants(*GROUPS[group])]
+        for ends in parts:
+            report["ends"] |= ends
+            REPORT.write_text(json.dumps(report), "utf-8")
+            for name, counts in ends.items():
+                caught, total = sum(counts[each] for each in CAUGHT), sum(counts.values())
+                sys.stdout.write(
+                    f"{name}: {caught} of {total} changes fail a test "
+                    f"({caught / max(1, total):.0%})\n"
+                )
 
 
 if __name__ == "__main__":
