@@ -1,6 +1,6 @@
 """Change the code of the core, of the files and of the page's Markdown in every small way that
 mutmut and Stryker know, one at a time, and see whether a test fails; and how many branches the
-tests take. `make trust` reads .cache/tests/mutation.json.
+tests take. `make trust` reads .cache/mutation.json.
 
 One rule: nothing in the tree is changed. The changes are made to a copy, in .cache/mutation.
 """
@@ -16,11 +16,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COPY = ROOT / ".cache" / "mutation"
-REPORT = ROOT / ".cache" / "tests" / "mutation.json"
+REPORT = ROOT / ".cache" / "mutation.json"
+"""Not among the reports of the tests, of which each run begins with none."""
 GROUPS = {
     "core": (
         ["gate", "limits", "stream"],
@@ -54,6 +56,8 @@ PAGE_TESTS = [
 ]
 """The tests that are to notice; with all the others each change would take half a minute."""
 STRYKER = ("@stryker-mutator/core@9.6.1", "@stryker-mutator/vitest-runner@9.6.1")
+COVERAGE = "@vitest/coverage-v8"
+"""Of the same version as vitest."""
 LEFT_OUT = (
     "not in_node and not panels_assembler and not reader_that_joins and not renderer_in_the_panel"
 )
@@ -114,19 +118,40 @@ def branches(modules: list[str], tests: list[str]) -> dict[str, float]:
     return {name: files[f"lmc_jupyter/{name}.py"]["summary"]["percent_covered"] for name in modules}
 
 
-def page() -> Iterator[dict[str, Counter[str]]]:
-    """The same of the page's files, one after another, by Stryker."""
+def prepare_page() -> None:
+    """Get what changes the page and measures it, and let only `PAGE_TESTS` notice."""
     folder = COPY / "js"
     run("npm", "ci", "--silent", folder=folder)
-    run("npm", "install", "--silent", "--no-save", *STRYKER, folder=folder)
+    vitest = json.loads((folder / "package.json").read_text("utf-8"))["devDependencies"]["vitest"]
+    tools = [*STRYKER, f"{COVERAGE}@{vitest}"]
+    run("npm", "install", "--silent", "--no-save", *tools, folder=folder)
     settings = (folder / "vitest.config.ts").read_text("utf-8")
     every = "test/**/*.test.{ts,tsx}"
     if every not in settings:
         sys.exit(f"js/vitest.config.ts no longer says {every!r}: .ci/mutation.py narrows it.")
     named = json.dumps(PAGE_TESTS)
     (folder / "vitest.config.ts").write_text(settings.replace(f'["{every}"]', named), "utf-8")
+
+
+def page_branches() -> dict[str, float]:
+    """Percent of the lines or of the branches of each file of the page, whichever is less."""
+    folder = COPY / "js"
+    options = ["--coverage.enabled", "--coverage.reporter=json-summary"]
+    options += [f"--coverage.include={name}" for name in PAGE]
+    run("npx", "--no-install", "vitest", "run", *options, folder=folder)
+    summary = json.loads((folder / "coverage" / "coverage-summary.json").read_text("utf-8"))
+    return {
+        f"js/{name}": min(
+            summary[str(folder / name)][each]["pct"] for each in ("lines", "branches")
+        )
+        for name in PAGE
+    }
+
+
+def page() -> Iterator[dict[str, Counter[str]]]:
+    """The same of the page's files, one after another, by Stryker."""
     for name in PAGE:
-        yield _page_file(folder, name)
+        yield _page_file(COPY / "js", name)
 
 
 def _page_file(folder: Path, changed: str) -> dict[str, Counter[str]]:
@@ -175,19 +200,21 @@ def main() -> None:
     wanted = options.parse_args().only or [*GROUPS, "page"]
     shutil.rmtree(COPY, ignore_errors=True)
     shutil.copytree(ROOT, COPY, ignore=NOT_COPIED)
-    report: dict[str, dict[str, object]] = {"ends": {}, "covered": {}}
+    report: dict[str, dict[str, object]] = {"ends": {}, "covered": {}, "days": {}}
     if REPORT.exists():
         report = json.loads(REPORT.read_text("utf-8"))
-    REPORT.parent.mkdir(parents=True, exist_ok=True)
     for group in wanted:
         parts: Iterable[dict[str, Counter[str]]]
         if group == "page":
+            prepare_page()
+            report["covered"] |= page_branches()
             parts = page()
         else:
             report["covered"] |= branches(*GROUPS[group])
             parts = [mutants(*GROUPS[group])]
         for ends in parts:
             report["ends"] |= ends
+            report["days"] |= dict.fromkeys(ends, f"{date.today()}")
             REPORT.write_text(json.dumps(report), "utf-8")
             for name, counts in ends.items():
                 caught, total = sum(counts[each] for each in CAUGHT), sum(counts.values())

@@ -18,6 +18,7 @@ import tomllib
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 REPORTS = ROOT / ".cache" / "tests"
+MUTATION = ROOT / ".cache" / "mutation.json"
 PAGE = DOCS / "trust.md"
 GROUPS = {"S": "Security", "R": "Reliability"}
 HEAD = """# What we promise, and what showed it
@@ -98,12 +99,11 @@ def state(names: list[str], every: list[Case]) -> tuple[str, list[Case]]:
     return ("holds" if good else "does not hold"), ran
 
 
-def mutation() -> tuple[str, list[str], list[str]]:
-    """The verdict, the figures, and what falls short, of the last `make mutation`."""
-    report = REPORTS / "mutation.json"
-    if not report.exists():
-        return "not run", [], []
-    about = json.loads(report.read_text("utf-8"))
+def mutation() -> tuple[str, list[str], list[str], str]:
+    """The verdict, the figures, what falls short, and the oldest day, of `make mutation`."""
+    if not MUTATION.exists():
+        return "not run", [], [], ""
+    about = json.loads(MUTATION.read_text("utf-8"))
     figures, short = [], []
     for name, ends in about["ends"].items():
         total, covered = sum(ends.values()), about["covered"].get(name)
@@ -114,7 +114,7 @@ def mutation() -> tuple[str, list[str], list[str]]:
         figures.append(text)
         if caught < 0.9 * total or (covered or 100) < 98:
             short.append(name)
-    return ("does not hold" if short else "holds"), figures, short
+    return ("does not hold" if short else "holds"), figures, short, min(about["days"].values())
 
 
 def row(promise: dict[str, Any], every: list[Case]) -> str:
@@ -124,14 +124,16 @@ def row(promise: dict[str, Any], every: list[Case]) -> str:
     ran = [case for case in ran if (case.file, case.name) not in controls]
     figures = list(dict.fromkeys(text for case in ran for text in case.figures))
     short = [text for case in ran for text in case.short]
+    named = " ".join(f"`{each}`" for each in dict.fromkeys(files(promise["tests"])))
+    day = max((case.date for case in ran), default="")
     if promise["id"] == "R21":
-        verdict, figures, missed = mutation()
+        named = "`make mutation`"
+        verdict, figures, missed, day = mutation()
         short = [f"{', '.join(missed)} is below the bar"] if missed else []
     short += [f"`{case.name}` failed" for case in ran if not case.passed]
     passed = sum(case.passed for case in ran)
     counted = [f"{passed:,} of {len(ran):,} tests passed"] if ran else []
     missed = [sentence(text) for text in [*short, promise.get("short", "")] if text]
-    named = " ".join(f"`{each}`" for each in dict.fromkeys(files(promise["tests"])))
     cells = [
         promise["id"],
         promise["title"],
@@ -139,7 +141,7 @@ def row(promise: dict[str, Any], every: list[Case]) -> str:
         " ".join(map(sentence, [*figures, *counted])),
         f"{sentence(promise['bar'])}{' *Not reached:* ' if missed else ''}{' '.join(missed)}",
         control(promise["controls"], every),
-        f"{named} {max((case.date for case in ran), default='')}".strip() or "none",
+        f"{named} {day}".strip() or "none",
     ]
     return " | ".join(["", *(cell.replace("|", r"\|") for cell in cells), ""]).strip()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
@@ -55,7 +56,8 @@ def test_control_a_test_that_is_not_there_is_missed():
     assert is_there("tests/test_gate.py::test_replay_is_refused")
 
 
-def test_a_case_of_vitest_is_found_by_its_own_title_behind_its_groups(monkeypatch):
+@pytest.fixture
+def draw_trust(monkeypatch):
     path = ROOT / "docs" / "draw_trust.py"
     spec = importlib.util.spec_from_file_location("draw_trust", path)
     assert spec is not None
@@ -63,11 +65,39 @@ def test_a_case_of_vitest_is_found_by_its_own_title_behind_its_groups(monkeypatc
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "draw_trust", module)  # its dataclass looks for it there
     spec.loader.exec_module(module)
+    return module
+
+
+def test_a_case_of_vitest_is_found_by_its_own_title_behind_its_groups(draw_trust):
     file = "js/test/question.test.tsx"
     cases = [
-        module.Case(file, name, "2026-11-30", True, False)
+        draw_trust.Case(file, name, "2026-11-30", True, False)
         for name in ("the question > control: without that look, a script runs it", "it waits")
     ]
-    assert module.of(f"{file}::control: without", cases) == cases[:1]
-    assert module.of(f"{file}::it waits", cases) == cases[1:]
-    assert module.of(file, cases) == cases
+    assert draw_trust.of(f"{file}::control: without", cases) == cases[:1]
+    assert draw_trust.of(f"{file}::it waits", cases) == cases[1:]
+    assert draw_trust.of(file, cases) == cases
+
+
+@pytest.mark.parametrize(
+    ("caught", "covered", "verdict"),
+    [(90, 98, "holds"), (89, 100, "does not hold"), (100, 97.9, "does not hold")],
+)
+def test_the_changes_of_the_code_hold_from_the_bar_on_with_their_oldest_day(
+    draw_trust, tmp_path, monkeypatch, caught, covered, verdict
+):
+    monkeypatch.setattr(draw_trust, "MUTATION", tmp_path / "mutation.json")
+    promise = next(each for each in PROMISES if each["id"] == "R21")
+    assert "| **not run** |" in draw_trust.row(promise, [])
+    ends = {"gate": {"killed": caught - 1, "timeout": 1, "survived": 100 - caught}}
+    about = {
+        "ends": ends | {"limits": {"killed": 7}},
+        "covered": {"gate": covered, "limits": 100.0},
+        "days": {"gate": "2026-11-30", "limits": "2026-11-28"},
+    }
+    draw_trust.MUTATION.write_text(json.dumps(about), "utf-8")
+    row = draw_trust.row(promise, [])
+    assert f"| **{verdict}** |" in row
+    assert f"{caught} of 100" in row
+    assert ("gate is below the bar" in row.lower()) == (verdict != "holds")
+    assert row.endswith("2026-11-28 |")
