@@ -130,6 +130,7 @@ lint: js/node_modules/.dev js/lab/node_modules/.types $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	printf '%s\n' linux darwin win32 | xargs -P 3 -I% $(BIN)/mypy --platform % --cache-dir .mypy_cache/%
+	$(BIN)/mypy --platform linux --cache-dir .mypy_cache/linux benchmarks
 	$(BIN)/lint-imports
 	cd js && $(NPM) run --silent check
 	$(BIN)/zizmor --quiet --offline --pedantic .github

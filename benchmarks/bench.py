@@ -224,8 +224,8 @@ def main() -> int:
                     print(line(row, there), flush=True)
     print(f"\nAt the end {load()}.")
     if chosen.json:
-        rows = [vars(row) for table in tables for row in table.rows]
-        chosen.json.write_text(json.dumps(rows, indent=1), "utf-8")
+        every = [vars(row) for table in tables for row in table.rows]
+        chosen.json.write_text(json.dumps(every, indent=1), "utf-8")
     if not (chosen.only or chosen.quick):
         PAGE.write_text(page(tables, begun, load()), "utf-8")
         print(f"{PAGE} is written.")

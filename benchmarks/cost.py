@@ -111,7 +111,7 @@ def import_ipython() -> float:
 
 def arrival(answered: dict[str, Any]) -> float:
     """Milliseconds from the question until the server had the request."""
-    return 1000 * (float(answered["text"].split()[0]) - answered["begun"])
+    return 1000 * (float(answered["text"].split()[0]) - float(answered["begun"]))
 
 
 def warm(run: Run) -> list[Row]:
@@ -179,7 +179,7 @@ def panel_turn(ours: Ours) -> dict[str, Any]:
 def cpu_of(processes: list[psutil.Process]) -> float:
     """CPU seconds that these have taken since they began."""
     times = [each.cpu_times() for each in processes]
-    return sum(each.user + each.system for each in times)
+    return float(sum(each.user + each.system for each in times))
 
 
 def ask_message() -> dict[str, Any]:
@@ -357,7 +357,12 @@ def embedded(run: Run) -> list[Row]:
         why = "its weights are not here (`make weights`)"
         limits = ((first, "≤ 1.5 s more"), (again, "≤ 0.1 s more"), (busy, "≥ 0.4x"))
         return [missing(what, why, limit) for what, limit in limits]
-    nothing, loaded, bare, bare_loaded, alone, beside = ([] for _ in range(6))
+    nothing: list[float] = []
+    loaded: list[float] = []
+    bare: list[float] = []
+    bare_loaded: list[float] = []
+    alone: list[float] = []
+    beside: list[float] = []
     server = worker(path, DEFAULT)
     try:
         endpoint = server.ready(lambda _: None)
@@ -403,7 +408,8 @@ def more(what: str, ours: float, bare: float, limit: float) -> Row:
 def stop_answer(run: Run) -> list[Row]:
     """From Stop to the end of the panel's answer: while it streams, and when what reads the
     network for the kernel hangs."""
-    streaming, hanging = [], []
+    streaming: list[float] = []
+    hanging: list[float] = []
     is_process = False
     with Kernel() as kernel:
         ours = Ours(kernel, run, "stalled", 10)

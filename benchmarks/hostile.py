@@ -6,6 +6,7 @@ One rule: processor seconds of this process, from the bytes to the sentence or t
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from itertools import islice
 
 from lmc_jupyter import formats
@@ -14,7 +15,7 @@ from lmc_jupyter.formats import strict_json, strict_yaml
 from lmc_jupyter.formats.glm import as_protobuf
 from lmc_jupyter.frontends.cell import html
 
-FILES = {
+FILES: dict[str, dict[str, Callable[[], bytes]]] = {
     "glm-yaml": {
         "an alias bomb": lambda: b"a: &a [x,x]\nb: [*a,*a]",
         "a list without end": lambda: b"[" + b"a," * 16_000_000 + b"]",

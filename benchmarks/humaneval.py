@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +114,7 @@ def main() -> None:
     for row in given.row or rows.ROWS:
         model = re.sub(r"\W+", "-", subject.name)
         file = given.results and given.results / f"humaneval-{model}-{row}.jsonl"
-        results = rows.measure(
-            row, list(tasks), lambda name, row=row: attempt(row, name), file, subject.clock
-        )
+        results = rows.measure(row, list(tasks), partial(attempt, row), file, subject.clock)
         lines.append(f"| {rows.ROWS[row]} | {rows.share(results)} |")
         print(lines[-1], flush=True)
     if given.write:

@@ -22,6 +22,7 @@ from functools import partial
 from typing import Any
 
 from IPython.core.getipython import get_ipython
+from IPython.core.interactiveshell import InteractiveShell
 
 from lmc_jupyter import Chunk, Message, Session, current_session, get_model
 from lmc_jupyter.computer import Computer, default_computer
@@ -32,6 +33,13 @@ from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import Abilities, Sent
 
 Figures = dict[str, float]
+
+
+def running_shell() -> InteractiveShell:
+    """That of the kernel in which this runs."""
+    shell = get_ipython()
+    assert shell is not None
+    return shell
 
 
 def median(times: list[float]) -> float:
@@ -73,7 +81,7 @@ def ask(model: Any, options: str = "") -> None:
     """One `%%lmc` cell, answered by this model, in a conversation of its own."""
     session = current_session()
     session.choose_model(model)
-    get_ipython().run_cell_magic("lmc", f"--new {options}", "Go on.")
+    running_shell().run_cell_magic("lmc", f"--new {options}", "Go on.")
 
 
 # The computer ------------------------------------------------------------------------------------
@@ -82,7 +90,7 @@ def ask(model: Any, options: str = "") -> None:
 def one_plus_one(count: int) -> dict[str, Figures]:
     """Milliseconds of `1+1` through the computer, beside a plain `run_cell` of it, by the clock
     of the processor (all threads of the kernel) and by the one on the wall."""
-    computer, shell = current_session().computer, get_ipython()
+    computer, shell = current_session().computer, running_shell()
 
     def ours() -> None:
         pieces = list(computer.run("python", "1+1"))
@@ -149,7 +157,7 @@ def latency(language: str, engine: str, count: int) -> Figures:
     def line() -> None:
         bare.say(f"word{next(numbers)}")
 
-    plain = partial(get_ipython().run_cell, "1+1")
+    plain = partial(running_shell().run_cell, "1+1")
     block()  # starts it
     line()
     try:
@@ -163,7 +171,7 @@ def latency(language: str, engine: str, count: int) -> Figures:
 def run_cell_latency(count: int) -> Figures:
     """CPU milliseconds of a block of python that computes for some 20, through the computer and
     by `run_cell`; of one line see `one_plus_one`."""
-    computer, shell = current_session().computer, get_ipython()
+    computer, shell = current_session().computer, running_shell()
     source = "for _step in range(1_000_000):\n    pass\nprint('done')"
 
     def ours() -> None:
@@ -180,7 +188,7 @@ def effects(count: int) -> Figures:
     import ast
     import itertools
 
-    computer, shell = current_session().computer, get_ipython()
+    computer, shell = current_session().computer, running_shell()
     shell.user_ns.update({f"name_{index}": [index] for index in range(1_000)})
     lines = [
         line
@@ -249,7 +257,7 @@ def _stopped(language: Any, busy: str) -> float:
 
 def code(source: str, count: int) -> Figures:
     """Seconds that this code takes by its own clock: in a `%%lmc` cell, and in a plain one."""
-    shell = get_ipython()
+    shell = running_shell()
     timing = (
         "import time as _time, sys as _sys\n_begun = _time.perf_counter()\n"
         f"{source}\n_sys.stdout.flush()\n_took.append(_time.perf_counter() - _begun)"
@@ -270,14 +278,14 @@ def code(source: str, count: int) -> Figures:
 
 def block(source: str, *, is_promised: bool = False) -> float:
     """CPU seconds of this code as a block: of all code, or of such as has promised to read only."""
-    python = LivePython(get_ipython())
+    python = LivePython(running_shell())
     run = python.run_promised if is_promised else python.run
     return timed(lambda: list(run(source)), time.process_time)
 
 
 def cell(source: str) -> float:
     """CPU seconds of this code as a cell of the person's own."""
-    return timed(lambda: get_ipython().run_cell(source), time.process_time)
+    return timed(lambda: running_shell().run_cell(source), time.process_time)
 
 
 # A turn ------------------------------------------------------------------------------------------
@@ -364,6 +372,7 @@ def kept(count: int, conversations_count: int) -> Figures:
         figures[f"append{which}"] = 1000 * max(times)
     figures["sync"] = 1000 * median(syncs)
     figures["bare sync"] = 1000 * median([_synced() for _ in range(20)])
+    assert conversations is not None
     path = conversations.path(kept)
     figures["bytes"] = path.stat().st_size
     figures["raw"] = timed(
@@ -416,11 +425,11 @@ def stop_while_streaming(base: str, count: int) -> Figures:
 
 def stop_in_code(count: int) -> Figures:
     """The same while `while True: pass` runs."""
-    shell, delays = get_ipython(), []
+    shell, delays = running_shell(), []
     for _ in range(count):
         begun = shell.user_ns["_begun"] = threading.Event()
         model = Scripted("_begun.set()\nwhile True:\n    pass")
-        delays.append(stopped(lambda model=model: ask(model, "--auto-run"), begun))
+        delays.append(stopped(partial(ask, model, "--auto-run"), begun))
     return {"median": median(delays), "longest": max(delays)}
 
 
@@ -464,7 +473,7 @@ best_{0}
 
 def notebook(count: int) -> None:
     """Run so many cells as a person does."""
-    shell = get_ipython()
+    shell = running_shell()
     shell.run_cell("total_0 = 0", store_history=True)
     for number in range(1, count):
         shell.run_cell(NOTEBOOK_CELL.format(number, number - 1), store_history=True)
@@ -474,7 +483,7 @@ def notebook(count: int) -> None:
 def remembered_cell(count: int, rounds: int) -> Figures:
     """CPU milliseconds of a cell, the mean of so many, with the extension and without it; the
     median of so many rounds."""
-    shell = get_ipython()
+    shell = running_shell()
     times: dict[str, list[float]] = {"ours": [], "plain": []}
 
     def cells() -> None:
@@ -496,12 +505,13 @@ def remembered_memory(count: int) -> float:
     import psutil
     from IPython.display import Image
 
-    shell = get_ipython()
+    shell = running_shell()
     shell.user_ns |= {"noise": os.urandom, "Image": Image}
     warm = "print('é' * 100)\nImage(data=noise(10), format='png')"
     shell.run_cell(warm, store_history=True)
 
     def own() -> int:
+        assert shell.history_manager is not None
         shell.history_manager.reset()
         for name in [each for each in shell.user_ns if each.startswith("_") and each[1:].isdigit()]:
             del shell.user_ns[name]
@@ -516,7 +526,7 @@ def remembered_memory(count: int) -> float:
             store_history=True,
         )
     sys.stdout.flush()
-    if "lmc_jupyter" in shell.extension_manager.loaded:
+    if shell.extension_manager and "lmc_jupyter" in shell.extension_manager.loaded:
         current_session().prompt.companions()
     return own() - before
 

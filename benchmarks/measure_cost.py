@@ -58,7 +58,9 @@ def cell(options: str = "") -> dict[str, Any]:
     """The same in a `%%lmc` cell."""
     gc.collect()
     begun, cpu = time.monotonic(), time.process_time()
-    get_ipython().run_cell_magic("lmc", f"--new {options}", QUESTION)
+    shell = get_ipython()
+    assert shell is not None
+    shell.run_cell_magic("lmc", f"--new {options}", QUESTION)
     wall = time.monotonic() - begun
     text = "".join(each.content for each in current_session().messages if each.role == "assistant")
     return {"begun": begun, "wall": wall, "cpu": time.process_time() - cpu, "text": text}

@@ -102,7 +102,7 @@ ANSWER = (
 )
 
 
-class Day(Talk):
+class Day(Talk):  # type: ignore[misc]  # the tests have no types
     """The talk with blocks, tables and answers of the sizes of a day's work."""
 
     def _script(self, number: int, first: str = "", more: int = 2) -> None:

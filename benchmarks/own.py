@@ -152,7 +152,7 @@ def orphans(run: Run) -> list[Row]:
 def _works(process: psutil.Process) -> bool:
     """Whether it is there; one that has ended and waits for init to be noticed is not."""
     try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return process.is_running() and bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
 

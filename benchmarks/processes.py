@@ -131,7 +131,7 @@ class Lines:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self._process.args}: {self._log.read_text('utf-8')[-2000:]}")
+            raise RuntimeError(f"{self._process.args!r}: {self._log.read_text('utf-8')[-2000:]}")
         return json.loads(line)
 
     def ask(self, **asked: Any) -> Any:

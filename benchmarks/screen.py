@@ -227,7 +227,8 @@ def _kilobytes(name: str) -> float:
 def sidebar(world: World, count: int = 5) -> list[Row]:
     """From the command to a composer that takes a question: in a kernel that is alive but has
     not seen the package, and in one that has the panel already."""
-    fresh, again = [], []
+    fresh: list[float] = []
+    again: list[float] = []
     for number in range(count):
         name = world.lab.write(f"open{number}.ipynb", "1 + 1")
         with world.page() as page:
@@ -261,7 +262,7 @@ def markdown(world: World, count: int = 3) -> list[Row]:
         size = page.evaluate("() => [bench.characters, bench.chunks]")
 
         def each(way: str) -> list[float]:
-            return page.evaluate("way => bench.each(way)", way)
+            return list(page.evaluate("way => bench.each(way)", way))
 
         def paced(way: str) -> dict[str, Any]:
             with traced(world, page) as work:

@@ -60,7 +60,7 @@ def body(count: int) -> list[bytes]:
     return [chunked(each) for each in (*words, event({}, "stop"), DONE)]
 
 
-class BenchServer(ModelServer):
+class BenchServer(ModelServer):  # type: ignore[misc]  # the tests have no types
     """Answers by the first part of the path."""
 
     def _pick(self, request: Request) -> Any:
@@ -84,7 +84,7 @@ class BenchServer(ModelServer):
         self, answer: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         if not isinstance(answer, Words):
-            return await super()._answer(answer, reader, writer)
+            return bool(await super()._answer(answer, reader, writer))
         writer.write(HEAD)
         begun, pieces = time.monotonic(), body(answer.count)
         if answer.paced:

@@ -18,12 +18,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from lmc_jupyter.lmc import Chunk
+from model_tasks import Seen
 
-try:
-    from model_tasks import Seen
-except ImportError:  # imported as benchmarks.task_notebook
-    from benchmarks.model_tasks import Seen
+from lmc_jupyter.lmc import Chunk
 
 CELL_SECONDS = 30
 """A cell that runs longer has failed."""
@@ -82,6 +79,7 @@ class Notebook:
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
         """The computer's side of the loop; what an error printed is not counted as an answer."""
+        result: dict[str, Any]
         result = self.cell(code) if language == "python" else {"error": f"no {language} here"}
         if result["error"]:
             self.errors.append(result["error"])
@@ -132,9 +130,11 @@ def _serve(pipe: Any, folder: str) -> None:
 def _execute(code: str, namespace: dict[str, Any]) -> None:
     """Run a cell as a notebook does: the value of a last expression is shown."""
     tree = ast.parse(code)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        tree.body.pop()
     exec(compile(tree, "<cell>", "exec"), namespace)
-    if last is not None:
+    if isinstance(last, ast.Expr):
         value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), namespace)
         if value is not None and not code.rstrip().endswith(";"):
             print(repr(value))
@@ -146,6 +146,7 @@ def _figures() -> list[dict[str, Any]]:
     from matplotlib import pyplot as plt
 
     found = []
+    axes: Any
     for number in plt.get_fignums():
         figure: dict[str, Any] = {"lines": [], "bars": [], "points": [], "wedges": 0}
         for axes in plt.figure(number).axes:

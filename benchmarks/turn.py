@@ -115,7 +115,7 @@ def timed(ask: Ask) -> float:
 def of_children() -> float:
     """CPU seconds of the processes that this one has started, in steps of some 10 ms."""
     times = [each.cpu_times() for each in psutil.Process().children(recursive=True)]
-    return sum(each.user + each.system for each in times)
+    return float(sum(each.user + each.system for each in times))
 
 
 def main(kind: str, base: str, *sizes: str) -> None:

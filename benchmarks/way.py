@@ -18,6 +18,7 @@ import sys
 import tempfile
 import textwrap
 from pathlib import Path
+from typing import Any
 
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
@@ -66,7 +67,7 @@ def calls_of(package: Path, base: str) -> list[Call]:
     with tempfile.TemporaryDirectory() as folder:
         manager = KernelManager()
         begin = BEGIN.format(package=str(package))
-        manager._kernel_spec = KernelSpec(  # type: ignore[attr-defined]
+        manager._kernel_spec = KernelSpec(
             argv=[sys.executable, "-c", begin, "-f", "{connection_file}"],
             display_name="way",
             language="python",
@@ -109,10 +110,8 @@ def draw(calls: list[Call]) -> list[str]:
     first: dict[tuple[str, str], tuple[str, str]] = {}
     for by, called in calls:
         if by[0] and door(by[0]) != door(called[0]) and called[1].isidentifier():
-            first.setdefault(
-                (door(by[0]), door(called[0])),
-                tuple(f"{module.removesuffix('.py')}.{name}" for module, name in (by, called)),
-            )
+            names = [f"{module.removesuffix('.py')}.{name}" for module, name in (by, called)]
+            first.setdefault((door(by[0]), door(called[0])), (names[0], names[1]))
     width = max(len(by) for by, _ in first.values())
     return [f"{by:{width}} → {called}" for by, called in first.values()]
 
@@ -132,22 +131,22 @@ def _drop(message: object) -> None:
     """Leave this output out."""
 
 
-def _run(client: object, code: str) -> str:
+def _run(client: Any, code: str) -> str:
     """Run a cell, say yes where it asks, and return what it printed."""
     texts: list[str] = []
 
-    def hear(message: dict[str, object]) -> None:
+    def hear(message: dict[str, Any]) -> None:
         content = message["content"]
         if message["msg_type"] == "stream":
-            texts.append(content["text"])  # type: ignore[index]
+            texts.append(content["text"])
         elif message["msg_type"] == "error":
-            raise SystemExit("\n".join(content["traceback"]))  # type: ignore[index]
+            raise SystemExit("\n".join(content["traceback"]))
 
-    client.execute_interactive(  # type: ignore[attr-defined]
+    client.execute_interactive(
         code,
         allow_stdin=True,
         output_hook=hear,
-        stdin_hook=lambda _: client.input("y"),  # type: ignore[attr-defined]
+        stdin_hook=lambda _: client.input("y"),
         timeout=120,
     )
     return "".join(texts)
