@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -48,13 +48,16 @@ GROUPS = {
     ),
 }  # fmt: skip
 """The modules that are changed together, and the tests that are to notice."""
-PAGE = ["src/render/nodes.ts", "src/render/inside.ts"]
-"""What of the page is changed: which Markdown becomes which elements, which links lead where; and
-what a page of its own may do. `js/` is their folder."""
-PAGE_TESTS = [
-    f"test/{name}.test.ts" for name in ("render", "markdown", "math", "hostile", "sandbox", "page")
-]
-"""The tests that are to notice; with all the others each change would take half a minute."""
+PAGE = {
+    "src/render/dialect.ts": ["nodes", "markdown"],
+    "src/render/nodes.ts": ["nodes", "hostile"],
+    "src/render/math.ts": ["math", "hostile"],
+}
+"""What of the page is changed, in `js/`: what is read as Markdown, which elements it becomes, which
+links lead where; and the tests of `js/test` that are to notice. With all of them each change would
+take half a minute."""
+EVERY_TEST = '["test/**/*.test.{ts,tsx}"]'
+"""What js/vitest.config.ts says."""
 STRYKER = ("@stryker-mutator/core@9.6.1", "@stryker-mutator/vitest-runner@9.6.1")
 COVERAGE = "@vitest/coverage-v8"
 """Of the same version as vitest."""
@@ -119,39 +122,34 @@ def branches(modules: list[str], tests: list[str]) -> dict[str, float]:
 
 
 def prepare_page() -> None:
-    """Get what changes the page and measures it, and let only `PAGE_TESTS` notice."""
+    """Get what changes the page and what measures it."""
     folder = COPY / "js"
     run("npm", "ci", "--silent", folder=folder)
     vitest = json.loads((folder / "package.json").read_text("utf-8"))["devDependencies"]["vitest"]
     tools = [*STRYKER, f"{COVERAGE}@{vitest}"]
     run("npm", "install", "--silent", "--no-save", *tools, folder=folder)
-    settings = (folder / "vitest.config.ts").read_text("utf-8")
-    every = "test/**/*.test.{ts,tsx}"
-    if every not in settings:
-        sys.exit(f"js/vitest.config.ts no longer says {every!r}: .ci/mutation.py narrows it.")
-    named = json.dumps(PAGE_TESTS)
-    (folder / "vitest.config.ts").write_text(settings.replace(f'["{every}"]', named), "utf-8")
 
 
-def page_branches() -> dict[str, float]:
-    """Percent of the lines or of the branches of each file of the page, whichever is less."""
+def page() -> Iterator[tuple[dict[str, Counter[str]], dict[str, float]]]:
+    """The same of the page's files, one after another, by Stryker and vitest."""
     folder = COPY / "js"
+    settings = (ROOT / "js" / "vitest.config.ts").read_text("utf-8")
+    if EVERY_TEST not in settings:
+        sys.exit(f"js/vitest.config.ts no longer says {EVERY_TEST}: .ci/mutation.py narrows it.")
+    for name, tests in PAGE.items():
+        named = json.dumps([f"test/{each}.test.ts" for each in tests])
+        narrowed = settings.replace(EVERY_TEST, named)
+        (folder / "vitest.config.ts").write_text(narrowed, "utf-8")
+        yield _page_file(folder, name), {f"js/{name}": _page_branches(folder, name)}
+
+
+def _page_branches(folder: Path, name: str) -> float:
+    """Percent of the lines or of the branches that the tests take, whichever is less."""
     options = ["--coverage.enabled", "--coverage.reporter=json-summary"]
-    options += [f"--coverage.include={name}" for name in PAGE]
+    options.append(f"--coverage.include={name}")
     run("npx", "--no-install", "vitest", "run", *options, folder=folder)
     summary = json.loads((folder / "coverage" / "coverage-summary.json").read_text("utf-8"))
-    return {
-        f"js/{name}": min(
-            summary[str(folder / name)][each]["pct"] for each in ("lines", "branches")
-        )
-        for name in PAGE
-    }
-
-
-def page() -> Iterator[dict[str, Counter[str]]]:
-    """The same of the page's files, one after another, by Stryker."""
-    for name in PAGE:
-        yield _page_file(COPY / "js", name)
+    return float(min(summary["total"][each]["pct"] for each in ("lines", "branches")))
 
 
 def _page_file(folder: Path, changed: str) -> dict[str, Counter[str]]:
@@ -180,7 +178,7 @@ def _page_file(folder: Path, changed: str) -> dict[str, Counter[str]]:
         sys.exit(f"Stryker has made no report of {changed}; what it says stands above.")
     ends: dict[str, Counter[str]] = {}
     for name, file in json.loads(report.read_text("utf-8"))["files"].items():
-        ends[f"js/{name}"] = count = Counter()
+        count = ends[f"js/{name}"] = Counter()
         for mutant in file["mutants"]:
             end = mutant["status"].lower()
             if end == "ignored" or end.endswith("error"):
@@ -204,23 +202,22 @@ def main() -> None:
     if REPORT.exists():
         report = json.loads(REPORT.read_text("utf-8"))
     for group in wanted:
-        parts: Iterable[dict[str, Counter[str]]]
         if group == "page":
             prepare_page()
-            report["covered"] |= page_branches()
             parts = page()
         else:
-            report["covered"] |= branches(*GROUPS[group])
-            parts = [mutants(*GROUPS[group])]
-        for ends in parts:
+            modules, tests = GROUPS[group]
+            parts = iter([(mutants(modules, tests), branches(modules, tests))])
+        for ends, covered in parts:
             report["ends"] |= ends
+            report["covered"] |= covered
             report["days"] |= dict.fromkeys(ends, f"{date.today()}")
             REPORT.write_text(json.dumps(report), "utf-8")
             for name, counts in ends.items():
                 caught, total = sum(counts[each] for each in CAUGHT), sum(counts.values())
                 sys.stdout.write(
                     f"{name}: {caught} of {total} changes fail a test "
-                    f"({caught / max(1, total):.0%})\n"
+                    f"({caught / max(1, total):.0%}), {covered[name]:.0f} % of its branches\n"
                 )
 
 

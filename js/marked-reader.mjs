@@ -28,7 +28,7 @@ export const MARKED_READER = {
       for (const name of [pedanticBlock, breaks, pedanticInline]) {
         text = text.replace(find(new RegExp(`,${name}=\\{\\.\\.\\.\\w+,[^]*?\\.getRegex\\(\\)\\}(?=,)`))[0], "");
       }
-      // tags are text (render/markdown.ts): neither of the two methods that read them, nor their rule
+      // tags are text (render/dialect.ts): neither of the two methods that read them, nor their rule
       for (const method of [/(?<=\})html\(\w+\)\{[^]*?(?=def\(\w+\)\{)/, /(?<=\})tag\(\w+\)\{[^]*?(?=link\(\w+\)\{)/]) {
         text = text.replace(find(method)[0], "");
       }

@@ -4,8 +4,9 @@ import DOMPurify from "dompurify";
 import { Lexer, Parser, Renderer, type MarkedOptions } from "marked";
 import { describe, expect, it } from "vitest";
 
+import { dialect } from "../src/render/dialect";
 import { whenColoured } from "../src/render/highlight";
-import { dialect, MarkdownStream } from "../src/render/markdown";
+import { MarkdownStream } from "../src/render/markdown";
 import type { Host } from "../src/render/rendering";
 import { assets } from "./assets";
 import { LONG } from "./sampling";

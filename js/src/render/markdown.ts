@@ -6,12 +6,12 @@
  * fetched, and a link leads to http, https or mailto only. (docs/security.md)
  */
 
-import { Lexer, Tokenizer, type MarkedOptions, type Token, type Tokens } from "marked";
+import { Lexer, type Token, type Tokens } from "marked";
 
 import { textOf, type Chunk } from "../lmc";
 import { CodeRendering } from "./code";
+import { dialect } from "./dialect";
 import { Frames } from "./frames";
-import { maskMath, mathBlock, mathBlockStart, mathInline, mathInlineStart } from "./math";
 import { askBeforeSending, codeOf, drawBlock, isDrawn, languageOf, morph } from "./nodes";
 import { el, leftOut, sentence, type Host, type Rendering } from "./rendering";
 
@@ -22,30 +22,6 @@ const MOST_TAIL = 32_000; // a block longer than this is cut at a line's end, a 
 const MOST_SIGNS = 4_000;
 const SIGNS = /[[\]*_`<$\\~@&#]|^[-+>]/gm;
 const TOO_DEEP = /^ *(?:[-+*>] |>){60}/m; // the reader would run out of stack
-
-/** Tags are text: they are not even looked for. */
-class WithoutHtml extends Tokenizer {
-  override html(): undefined {}
-  override tag(): undefined {}
-}
-
-/** The dialect: GitHub's markdown and formulas, without HTML. */
-export function dialect(): MarkedOptions {
-  return {
-    gfm: true,
-    tokenizer: new WithoutHtml(),
-    extensions: {
-      block: [mathBlock],
-      inline: [mathInline],
-      startBlock: [mathBlockStart],
-      startInline: [mathInlineStart],
-      renderers: {},
-      childTokens: {},
-    },
-    // the reader asks for this one hook only
-    hooks: { emStrongMask: maskMath } as unknown as NonNullable<MarkedOptions["hooks"]>,
-  };
-}
 
 type Links = Lexer["tokens"]["links"];
 
