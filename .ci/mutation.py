@@ -51,11 +51,11 @@ GROUPS = {
 PAGE = {
     "src/render/dialect.ts": ["nodes", "markdown"],
     "src/render/nodes.ts": ["nodes", "hostile"],
-    "src/render/math.ts": ["math", "hostile"],
+    "src/render/formula.ts": ["formula", "math", "hostile"],
 }
-"""What of the page is changed, in `js/`: what is read as Markdown, which elements it becomes, which
-links lead where; and the tests of `js/test` that are to notice. With all of them each change would
-take half a minute."""
+"""What of the page is changed, in `js/`: what is read as Markdown, which elements that and formulas
+become, which links lead where; and the tests of `js/test` that are to notice. With all of them each
+change would take half a minute."""
 EVERY_TEST = '["test/**/*.test.{ts,tsx}"]'
 """What js/vitest.config.ts says."""
 STRYKER = ("@stryker-mutator/core@9.6.1", "@stryker-mutator/vitest-runner@9.6.1")

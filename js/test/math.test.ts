@@ -2,9 +2,8 @@
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { renderToString } from "../src/katex";
 import { MarkdownStream } from "../src/render/markdown";
-import { layout, maskMath, rebuilt } from "../src/render/math";
+import { maskMath } from "../src/render/math";
 import type { Host } from "../src/render/rendering";
 import { assets } from "./assets";
 
@@ -58,68 +57,6 @@ describe("what is a formula", () => {
     expect(maskMath("*a $b*c$ d* \\$ x")).toBe("*a aaaaa d* \\$ x");
     expect(maskMath("plain *text*")).toBe("plain *text*");
     expect(maskMath("$a \\(b\\)")).toBe("$a aaaaa");
-  });
-});
-
-describe("KaTeX's MathML", () => {
-  it.each([
-    "x_1^2",
-    "\\frac{a}{b} + \\sqrt[3]{x}",
-    "\\sum_{i=1}^n \\int_0^\\infty e^{-x^2}\\,dx",
-    "\\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}",
-    "\\begin{cases} 1 & x > 0 \\\\ 0 & \\text{otherwise} \\end{cases}",
-    "\\begin{aligned} a &= b \\\\ &< c \\end{aligned}",
-    "\\color{red}{x} \\mathbb{R} \\vec{v} \\hat{y} \\overline{z} \\boxed{w}",
-    "\\lim_{n\\to\\infty} \\left( 1 + \\frac1n \\right)^n \\tag{1}",
-  ])("%s loses nothing when it is built again", (tex) => {
-    const markup = renderToString(tex, true);
-    const parsed = new DOMParser().parseFromString(markup, "application/xml");
-    for (const node of [...parsed.getElementsByTagName("annotation")]) node.remove();
-    const built = rebuilt(markup);
-    expect(built.textContent).toBe(parsed.documentElement.textContent);
-    const names = (root: Element) =>
-      [...root.getElementsByTagName("*")].map((node) => node.localName).filter((name) => name !== "semantics");
-    expect(names(built)).toEqual(names(parsed.documentElement).slice(1)); // without the span and <math> itself
-  });
-
-  it("has no links and no classes of the text", () => {
-    for (const tex of ["\\href{javascript:alert(1)}{x}", "\\htmlClass{y}{x}", "\\includegraphics{https://x.org/y.png}", "\\url{https://x.org}"]) {
-      const built = rebuilt(renderToString(tex, false));
-      const names = [built, ...built.querySelectorAll("*")].flatMap((node) => node.getAttributeNames());
-      expect(new Set(["mathcolor", "mathvariant", ...names]).size).toBe(2);
-      expect(built.querySelector("a, img, mglyph")).toBeNull();
-    }
-  });
-});
-
-describe("KaTeX's own layout", () => {
-  it.each([
-    "\\bar y + \\underbrace{a+b}_{n} + \\mathcal{L}",
-    "\\sqrt{\\frac{x}{2}} + \\left(\\begin{matrix}1&2\\\\3&4\\end{matrix}\\right)",
-    "\\vec{v} \\boxed{x} \\textcolor{red}{r} \\cancel{z} \\xrightarrow{ab} \\widehat{abc}",
-    "\\begin{array}{c|c} a & b \\\\ \\hline c & d \\end{array} \\rule{1em}{2em} \\raisebox{1em}{x}",
-  ])("%s loses nothing when it is built again", (tex) => {
-    const markup = renderToString(tex, true, "html");
-    const parsed = new DOMParser().parseFromString(markup, "text/html").querySelector(".katex-html");
-    const [built] = layout(markup);
-    const dressed = (root: Element | null | undefined) =>
-      [...(root?.querySelectorAll("*") ?? [])].map((node) => {
-        const css = node instanceof HTMLElement || node instanceof SVGElement ? node.style.cssText.split(/; ?/).sort().join() : "";
-        return `${node.localName} ${node.getAttribute("class") ?? ""} ${css} ${(node.getAttribute("d") ?? "").replace(/\s/g, " ")}`;
-      });
-    expect(dressed(built)).toEqual(dressed(parsed));
-    expect(built?.textContent).toBe(parsed?.textContent);
-  });
-
-  it("lets nothing through but spans, drawings and their measures", () => {
-    const [built] = layout(
-      '<span class="katex"><span class="katex-html" onclick="x()" style="position:fixed;background:url(//a.test);top:1em">' +
-        '<a href="//a.test">x</a><img src="//a.test"/><svg xmlns="http://www.w3.org/2000/svg"><script>1</script>' +
-        '<image href="//a.test"/><path d="M0" onload="x()"/></svg></span></span>',
-    );
-    expect(built?.outerHTML).toBe(
-      '<span class="katex-html" style="top: 1em;" aria-hidden="true">x<svg>1<path d="M0"></path></svg></span>',
-    );
   });
 });
 

@@ -113,8 +113,6 @@ function inlineOf(tokens: Token[], host: Host): Node[] {
     const typedToken = token as MarkedToken | MathToken;
     switch (typedToken.type) {
       case "text":
-        if (typedToken.tokens) return drawInline(typedToken.tokens, host);
-        return [document.createTextNode(decode(typedToken.text))];
       case "escape":
         return [document.createTextNode(decode(typedToken.text))];
       case "strong":
@@ -154,7 +152,7 @@ function drawLink(link: Tokens.Link, host: Host): Node[] {
   if (!url) return inner; // no way there: only what it said
   const a = anchor(url, ...inner);
   if (link.title) a.title = `${decode(link.title)} (${url.href})`;
-  const statedHost = hostOf(a.textContent ?? "");
+  const statedHost = hostOf(a.text);
   const leadsElsewhere = statedHost !== null && url.host !== "" && statedHost !== bare(url.hostname);
   return leadsElsewhere ? [a, el("span", "lmc-host", ` (${url.host})`)] : [a];
 }
@@ -228,7 +226,7 @@ function textOfTokens(tokens: Token[]): string {
 }
 
 export function languageOf(token: Token): string {
-  return /^\S*/.exec((token as Tokens.Code).lang ?? "")?.[0] ?? "";
+  return ((token as Tokens.Code).lang ?? "").replace(/\s.*/s, "");
 }
 
 export function codeOf(token: Token): string {
@@ -239,7 +237,6 @@ const reader = document.createElement("textarea");
 
 /** `&copy;` -> `©`. Only what looks like one reference is ever given to the browser. */
 function decode(text: string): string {
-  if (!text.includes("&")) return text;
   return text.replace(/&(?:#\d{1,7}|#[Xx][\da-fA-F]{1,6}|\w{1,40});/g, (reference) => {
     reader.innerHTML = reference; // no tag can be in it: & # ; letters and digits
     return reader.value;
@@ -252,7 +249,7 @@ export function morph(old: Element, fresh: Element): boolean {
   if (old.getAttribute("start") !== fresh.getAttribute("start")) return false;
   const [before, after] = [[...old.childNodes], [...fresh.childNodes]];
   let same = 0;
-  while (same < before.length && same < after.length && before[same]?.isEqualNode(after[same] ?? null)) same++;
+  while (before[same]?.isEqualNode(after[same] ?? null)) same++;
   const [was, is] = [before[same], after[same]];
   if (was instanceof Element && is instanceof Element && !was.matches(".lmc-codeblock, a") && morph(was, is)) {
     same += 1;
