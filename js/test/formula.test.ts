@@ -120,6 +120,7 @@ describe("the lists", () => {
     ["a span has no measures of a drawing", '<span width="1" d="M0">a</span>', "<span>a</span>"],
     ["a drawing of no known kind is no drawing", '<path d="M0"/>a', "a"],
     ["styles", '<span style="top:1em; color : #aBc;width:calc(1px)">a</span>', '<span style="top: 1em; color: rgb(170, 187, 204);">a</span>'],
+    ["another attribute is no style", '<span title="top:1em">a</span>', "<span>a</span>"],
     ["a style of no list goes", '<span style="display:none;z-index:1">a</span>', "<span>a</span>"],
     ["a place over the page goes", '<span style="position:FIXED">a</span><span style="position: sticky">b</span>', "<span>a</span><span>b</span>"],
     ["a place in the formula stays", '<span style="position:relative">a</span>', '<span style="position: relative;">a</span>'],

@@ -157,6 +157,11 @@ describe("a line", () => {
     ["a link to anywhere else is text", "[c](javascript:x) [d](/lab) [e](ftp://x.org) [f](xhttps://x.org) [g](https:x.org) [h](//x.org)", "c d e f g h"],
     ["an address without a host is text", "[x](http://) [y](HTTPS://E.org)", `x ${link("https://e.org/", "y")}`],
     ["signs in an address", "[a](https://e.org/?a&amp;b)", link("https://e.org/?a&amp;b", "a")],
+    [
+      "signs by their numbers in an address and its title",
+      '[a](https://e.org/?&#65;&#x42;&#X43;&#0000068;&#00000069; "&#65;&#x000042;&#x0000043;")',
+      link("https://e.org/?ABCD&amp;#00000069;", "a", "AB&amp;#x0000043; (https://e.org/?ABCD&amp;#00000069;)"),
+    ],
     ["an address in angle brackets is meant as it stands", "<https://e.org/&amp;y>", link("https://e.org/&amp;amp;y", "https://e.org/&amp;amp;y")],
     ["addresses in the text", "https://e.org www.e.org", `${link("https://e.org/", "https://e.org")} ${link("http://www.e.org/", "www.e.org")}`],
     ["an image is a link", "![alt *x* &copy;](https://e.org:81/p.png)", link("https://e.org:81/p.png", "image: alt x © (e.org:81)")],
@@ -180,6 +185,7 @@ describe("a line", () => {
   it.each([
     ["example.com", "https://evil.org:8080/", " (evil.org:8080)"],
     ["see bank.com now", "https://evil.org", " (evil.org)"],
+    ["see evil.org now", "https://evil.org", null],
     ["see (bank.com) now", "https://evil.org", " (evil.org)"],
     ["x@bank.com", "https://evil.org", " (evil.org)"],
     ["https://bank.com/login", "https://evil.org", " (evil.org)"],
