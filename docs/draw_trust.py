@@ -125,9 +125,9 @@ def row(promise: dict[str, Any], every: list[Case]) -> str:
     figures = list(dict.fromkeys(text for case in ran for text in case.figures))
     short = [text for case in ran for text in case.short]
     named = " ".join(f"`{each}`" for each in dict.fromkeys(files(promise["tests"])))
-    day = max((case.date for case in ran), default="")
+    day, without = max((case.date for case in ran), default=""), control(promise["controls"], every)
     if promise["id"] == "R21":
-        named = "`make mutation`"
+        named, without = "`make mutation`", "each change is one"
         verdict, figures, missed, day = mutation()
         short = [f"{', '.join(missed)} is below the bar"] if missed else []
     short += [f"`{case.name}` failed" for case in ran if not case.passed]
@@ -140,7 +140,7 @@ def row(promise: dict[str, Any], every: list[Case]) -> str:
         f"**{verdict}**",
         " ".join(map(sentence, [*figures, *counted])),
         f"{sentence(promise['bar'])}{' *Not reached:* ' if missed else ''}{' '.join(missed)}",
-        control(promise["controls"], every),
+        without,
         f"{named} {day}".strip() or "none",
     ]
     return " | ".join(["", *(cell.replace("|", r"\|") for cell in cells), ""]).strip()
