@@ -63,7 +63,7 @@ sales["per_order"] = sales.revenue / sales.orders
 sales.plot.bar("month", "revenue", legend=False, figsize=(6, 2.05), color="#1976d2")
 plt.xlabel("")
 plt.ylabel("revenue")
-print(sales.nlargest(3, "revenue").round(2).to_string(index=False))"""
+print(sales.tail(3).round(2).to_string(index=False))"""
 
 BEST = """**November** sold best, and December looks odd:
 
