@@ -1,17 +1,23 @@
-"""Names that Python binds in passing: the variables of its loops, and what it imports.
+"""The names of Python code: which it binds and reads, and which it binds in passing.
 
 One rule: the code is parsed, nothing runs; of code that is no Python nothing is known.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import symtable
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
+from typing import Any
 
 NOT_PYTHON = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 """Lines of a cell that are IPython's alone."""
+NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What Python raises where it cannot read code."""
 
 
 def loop_variables(source: str) -> frozenset[str]:
@@ -31,27 +37,14 @@ def bound_names(source: str) -> frozenset[str]:
 
 def used_names(source: str) -> frozenset[str]:
     """The names that it reads, in its functions too."""
-    import ast
-
-    try:
-        nodes = list(ast.walk(ast.parse(NOT_PYTHON.sub("", source))))
-    except (SyntaxError, ValueError, RecursionError):
-        return frozenset()
-    names = (each for each in nodes if isinstance(each, ast.Name))
+    names = (each for each in ast.walk(_parse(source)) if isinstance(each, ast.Name))
     return frozenset(each.id for each in names if isinstance(each.ctx, ast.Load))
 
 
 @lru_cache(maxsize=1024)
 def _bound(source: str) -> Mapping[str, set[str]]:
     """name -> the ways in which the code binds it: "loop", "import", "other"."""
-    import ast  # at the first question
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            nodes: list[ast.AST] = [ast.parse(NOT_PYTHON.sub("", source))]
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
+    nodes: list[ast.AST] = [_parse(source)]
     bound: dict[str, set[str]] = {}
     in_loop: set[int] = set()
     for node in nodes:
@@ -64,6 +57,68 @@ def _bound(source: str) -> Mapping[str, set[str]]:
             bound.setdefault(name, set()).add("import")
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             bound.setdefault(node.name, set()).add("other")
+        elif isinstance(node, ast.comprehension):
+            nodes += [node.iter, *node.ifs]  # its variable is its own
         elif not isinstance(node, ast.Lambda):
             nodes += ast.iter_child_nodes(node)
     return bound
+
+
+def _parse(source: str) -> ast.Module:
+    with suppress(*NO_PYTHON), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python said them when the cell ran
+        return ast.parse(NOT_PYTHON.sub("", source))
+    return ast.Module([], [])
+
+
+# Scopes -------------------------------------------------------------------------------------------
+
+
+def assigned_names(source: str) -> set[str]:
+    """The names that Python code may bind where it stands."""
+    table = symbol_table(source)
+    symbols = table.get_symbols() if table else ()
+    return {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()}
+
+
+def read_names(source: str) -> tuple[set[str], set[str]]:
+    """The names around Python code that it reads at once, and those of its functions' calls."""
+    now, later = set[str](), set[str]()
+
+    def look(table: symtable.SymbolTable, in_function: bool) -> None:
+        for symbol in table.get_symbols():
+            if symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module"):
+                (later if in_function else now).add(symbol.get_name())
+        for child in table.get_children():
+            is_function = child.get_type() == "function" and child.get_name() != "genexpr"
+            look(child, in_function or is_function)
+
+    if table := symbol_table(source):
+        look(table, False)
+    return now, later
+
+
+def symbol_table(source: str) -> symtable.SymbolTable | None:
+    """The scopes of Python code with their names; None where it is no Python.
+
+    Since Python 3.12 a list with a `for` in it has no scope of its own (PEP 709): its variables
+    would be the notebook's. It is read as a generator, which has one in each version.
+    """
+    with suppress(*NO_PYTHON), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(source)
+        if any(isinstance(each, ast.comprehension) for each in ast.walk(tree)):
+            source = ast.unparse(_with_generators(tree))
+        return symtable.symtable(source, "<cell>", "exec")
+    return None
+
+
+def _with_generators(node: Any) -> Any:
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, list):
+            value[:] = [_with_generators(e) if isinstance(e, ast.AST) else e for e in value]
+        elif isinstance(value, ast.AST):
+            setattr(node, name, _with_generators(value))
+    if isinstance(node, ast.DictComp):
+        return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
+    return ast.GeneratorExp(node.elt, node.generators) if hasattr(node, "generators") else node

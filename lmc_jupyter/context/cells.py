@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import builtins
 import re
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.cell import Cell, Figure
-from lmc_jupyter.content.code_names import NOT_PYTHON, loop_variables
+from lmc_jupyter.content.code_names import NOT_PYTHON, loop_variables, symbol_table
 from lmc_jupyter.content.tokens import estimate
 from lmc_jupyter.context.parts import Part
 from lmc_jupyter.errors import SessionError
@@ -304,17 +303,9 @@ def made_by(source: str) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
     """(names that the code binds in the notebook, but for imports; those that it reads)."""
-    import symtable  # at the first question
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python said them when the cell ran
-            top = symtable.symtable(NOT_PYTHON.sub("", source), "<cell>", "exec")
-    except (SyntaxError, ValueError, RecursionError):
-        return frozenset(), frozenset()
-    makes: set[str] = set()
-    uses: set[str] = set()
-    tables = [top]
+    makes, uses = set[str](), set[str]()
+    top = symbol_table(NOT_PYTHON.sub("", source))
+    tables = [top] if top else []
     for table in tables:
         tables += table.get_children()
         for symbol in table.get_symbols():

@@ -11,12 +11,12 @@ import ast
 import builtins
 import itertools
 import re
-import symtable
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from lmc_jupyter.content.code_names import assigned_names, read_names
 from lmc_jupyter.conversation import OwnCell
 from lmc_jupyter.formats.passages import Passage, is_text
 from lmc_jupyter.lmc import canonical
@@ -271,45 +271,19 @@ _ANY = "*"
 
 def _read_names(statement: ast.stmt) -> tuple[set[str], set[str]]:
     """The names of the notebook that it reads: at once, and in functions, when they are called."""
-    now: set[str] = set()
-    later: set[str] = set()
-
-    def look(table: symtable.SymbolTable, in_function: bool) -> None:
-        top = table.get_type() == "module"
-        for symbol in table.get_symbols():
-            if symbol.is_referenced() and (top or symbol.is_global()):
-                (later if in_function else now).add(symbol.get_name())
-        for child in table.get_children():
-            is_function = child.get_type() == "function" and child.get_name() not in _AT_ONCE
-            look(child, in_function or is_function)
-
-    table = _table(statement)
-    if table is not None:
-        look(table, False)
+    now, later = read_names(ast.unparse(statement))
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         now.add(statement.target.id)
     return now, later
 
 
-_AT_ONCE = {"listcomp", "setcomp", "dictcomp", "genexpr"}
-
-
 def _bound_names(statement: ast.stmt) -> set[str]:
     """The names of the notebook that it may bind."""
-    table = _table(statement)
-    symbols = () if table is None else table.get_symbols()
-    names = {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()}
+    names = assigned_names(ast.unparse(statement))
     for node in ast.walk(statement):
         if isinstance(node, ast.ImportFrom) and any(each.name == "*" for each in node.names):
             names |= _of_module(node.module or "")
     return names
-
-
-def _table(statement: ast.stmt) -> symtable.SymbolTable | None:
-    try:
-        return symtable.symtable(ast.unparse(statement), "<cell>", "exec")
-    except (SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def _of_module(name: str) -> set[str]:

@@ -358,6 +358,7 @@ def test_frames_that_two_blocks_have_changed_go_back_step_by_step():
     assert df["a"].tolist() == [1, 2]
 
 
+@pytest.mark.filterwarnings("ignore:Setting the dtype:DeprecationWarning")  # of NumPy 2.5
 def test_the_name_of_an_array_that_has_another_shape_by_now_gets_the_copy():
     array = np.arange(6)
     names, found = run("a.resize((2, 3), refcheck=False)", a=array)

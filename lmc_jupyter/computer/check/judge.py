@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import symtable
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from lmc_jupyter.computer.check.outputs import Outputs, error_line
 from lmc_jupyter.content import shorten, terminal
+from lmc_jupyter.content.code_names import assigned_names
 
 State = Literal["the same", "ran", "different", "failed", "missing", "out of order", "not run"]
 """`ran`: there is nothing to compare. `missing`: it needs a name that no cell makes.
@@ -190,8 +190,4 @@ def names_made(source: str) -> set[str]:
     from IPython.core.inputtransformer2 import TransformerManager
 
     code = TransformerManager().transform_cell(_AROUND.sub("", source.lstrip(), count=1))
-    try:
-        symbols = symtable.symtable(code, "<cell>", "exec").get_symbols()
-    except (SyntaxError, ValueError, RecursionError):
-        return set()
-    return {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()}
+    return assigned_names(code)

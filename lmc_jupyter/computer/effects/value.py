@@ -13,7 +13,6 @@ import ast
 import builtins
 import functools
 import re
-import symtable
 import sys
 import types
 from array import array
@@ -29,6 +28,7 @@ from lmc_jupyter.computer.effects import tables
 from lmc_jupyter.computer.effects.tables import words
 from lmc_jupyter.computer.tools import path_of
 from lmc_jupyter.content import shorten
+from lmc_jupyter.content.code_names import symbol_table
 from lmc_jupyter.kernel.namespace import ARRAY_MODULES, module_of, type_and_shape
 from lmc_jupyter.keys import redact
 
@@ -193,8 +193,10 @@ def names_of(body: list[ast.stmt], of: ast.arguments | None = None) -> tuple[set
     around = ", ".join({name for node in nodes for name in node.names})
     inner = f"def f({ast.unparse(of) if of else ''}):\n pass\n{indent(ast.unparse(whole), ' ')}"
     outer = f"def f({around}):\n{indent(inner, ' ')}"
-    (table,) = symtable.symtable(outer, "", "exec").get_children()
-    symbols = table.get_children()[-1].get_symbols()
+    table = symbol_table(outer)
+    if table is None:
+        return set(), set()
+    symbols = table.get_children()[0].get_children()[-1].get_symbols()
     local = {each.get_name() for each in symbols if each.is_local()}
     return local, {each.get_name() for each in symbols if each.is_declared_global()}
 

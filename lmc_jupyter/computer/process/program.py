@@ -23,7 +23,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]  # ships no types
+import psutil
 
 from lmc_jupyter.computer.language import Availability
 from lmc_jupyter.computer.output_buffer import OutputBuffer

@@ -13,7 +13,7 @@ import signal
 import time
 from collections.abc import Iterable
 
-import psutil  # type: ignore[import-untyped]  # ships no types
+import psutil
 
 END_SECONDS = 2.0
 """How long a process that was killed may take to be gone: one in a call of the disk goes later."""

@@ -15,9 +15,10 @@ import builtins
 import importlib.util
 import io
 import re
-import symtable
 import tokenize
 from collections.abc import Callable, Iterable, Iterator
+
+from lmc_jupyter.content.code_names import assigned_names, read_names, symbol_table
 
 MODULES = (
     "calendar", "collections", "csv", "datetime", "functools", "glob", "itertools", "json", "math",
@@ -137,9 +138,11 @@ class Draft:
             tree = ast.parse(statement)
             if (rest := _without_guesses(statement)) != statement:
                 statement, tree = rest, ast.parse(rest)
-            table = symtable.symtable(statement, "<draft>", "exec")
         except (SyntaxError, ValueError) as error:
             self.problem = f"it is not Python ({error})"
+            return
+        if symbol_table(statement) is None:
+            self.problem = "it is not Python"
             return
         for module in _modules(tree):
             if not self._importable(module):
@@ -152,7 +155,7 @@ class Draft:
             self.problem = f"{name} is there already"
             self._hint = f"# {name} is there already\n"
             return
-        now, later = _free(table)
+        now, later = read_names(statement)
         new_names = bound(statement)
         missing = sorted((now | later) - self._names - new_names)
         for name in missing:
@@ -205,11 +208,7 @@ def _made_up(tree: ast.Module) -> set[str]:
 
 def bound(code: str) -> set[str]:
     """The names that the code assigns at its top level; none where it is not Python."""
-    try:
-        table = symtable.symtable(_without_magics(code), "<draft>", "exec")
-    except (SyntaxError, ValueError):
-        return set()
-    return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
+    return assigned_names(_without_magics(code))
 
 
 def _first(text: str) -> str:
@@ -268,23 +267,6 @@ def _is_installed(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
         return False
-
-
-def _free(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
-    """(global names that are read at once, those that are read when a function is called)."""
-    now: set[str] = set()
-    later: set[str] = set()
-    for symbol in table.get_symbols():
-        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global()):
-            now.add(symbol.get_name())
-    for child in table.get_children():
-        first, second = _free(child)
-        is_function = child.get_type() == "function" and not child.get_name().endswith(
-            ("comp", "expr")
-        )
-        later |= second | (first if is_function else set())
-        now |= set() if is_function else first
-    return now, later - now
 
 
 def _show(statement: str, tree: ast.Module) -> str:

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 import anyio
 import httpx2
-import psutil  # type: ignore[import-untyped]  # ships no types
+import psutil
 from mcp import Client, MCPError, StdioServerParameters, stdio_client, types
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client

@@ -16,7 +16,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
-import psutil  # type: ignore[import-untyped]  # ships no types
+import psutil
 
 from lmc_jupyter.computer.tools.worker.connection import Connection
 from lmc_jupyter.content.worker_loop import Write, serve
