@@ -35,6 +35,13 @@ def test_the_variable_of_a_comprehension_is_its_own(code, makes, reads):
     assert bound_names(code) == makes
 
 
+@pytest.mark.parametrize("code", ["[a for a in b]", "{a for a in b}", "{a: 1 for a in b}"])
+def test_a_comprehension_has_the_scope_of_a_generator(code):
+    table = symbol_table(code)  # without it, Python 3.11 has other scopes, and 3.12 none
+    assert table is not None
+    assert [each.get_name() for each in table.get_children()] == ["genexpr"]
+
+
 def test_what_functions_read_is_read_when_they_are_called():
     code = "def f():\n    return a + sum(b for _ in c)\nd = [e for e in g]\nlambda: h"
     assert read_names(code) == ({"g"}, {"a", "b", "c", "h", "sum"})
