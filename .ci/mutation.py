@@ -11,11 +11,12 @@ import argparse
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 
@@ -79,9 +80,11 @@ NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv*", ".cache", "node_modules", "__pycache__", ".*_cache"
 )
 CAUGHT = ("killed", "timeout")
+MOST_MEMORY = 8 << 30
+"""Bytes: a change that never ends fails its test there, and not where the machine's memory ends."""
 
 
-def run(*command: str, folder: Path = COPY) -> str:
+def run(*command: str, folder: Path = COPY, before: Callable[[], None] | None = None) -> str:
     """What a command says; the copy is its working directory."""
     done = subprocess.run(
         command,
@@ -90,8 +93,14 @@ def run(*command: str, folder: Path = COPY) -> str:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
+        preexec_fn=before,
     )
     return done.stdout
+
+
+def bound_memory() -> None:
+    """Of this process and those that it starts."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
 
 
 def mutants(modules: list[str], tests: list[str]) -> dict[str, Counter[str]]:
@@ -100,7 +109,8 @@ def mutants(modules: list[str], tests: list[str]) -> dict[str, Counter[str]]:
     paths = [f"lmc_jupyter/{name}.py" for name in modules]
     config = CONFIG.format(modules=paths, tests=tests, left_out=LEFT_OUT)
     (COPY / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text("utf-8") + config)
-    tried = run(str(BIN / "mutmut"), "run", "--max-children", str(os.cpu_count() or 2))
+    command = [str(BIN / "mutmut"), "run", "--max-children", str(os.cpu_count() or 2)]
+    tried = run(*command, before=bound_memory)
     ends: dict[str, Counter[str]] = {name: Counter() for name in modules}
     names = {name.replace("/", "."): name for name in modules}
     for line in run(str(BIN / "mutmut"), "results", "--all", "true").splitlines():
