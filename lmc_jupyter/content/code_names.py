@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import symtable
+import sys
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +19,8 @@ NOT_PYTHON = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 """Lines of a cell that are IPython's alone."""
 NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What Python raises where it cannot read code."""
+IS_INLINED = sys.version_info >= (3, 12)
+"""Whether a list with a `for` in it has no scope of its own (PEP 709)."""
 
 
 def loop_variables(source: str) -> frozenset[str]:
@@ -90,8 +93,8 @@ def read_names(source: str) -> tuple[set[str], set[str]]:
             if symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module"):
                 (later if in_function else now).add(symbol.get_name())
         for child in table.get_children():
-            is_function = child.get_type() == "function" and child.get_name() != "genexpr"
-            look(child, in_function or is_function)
+            at_once = child.get_type() != "function" or child.get_name().endswith(("comp", "expr"))
+            look(child, in_function or not at_once)
 
     if table := symbol_table(source):
         look(table, False)
@@ -99,16 +102,11 @@ def read_names(source: str) -> tuple[set[str], set[str]]:
 
 
 def symbol_table(source: str) -> symtable.SymbolTable | None:
-    """The scopes of Python code with their names; None where it is no Python.
-
-    Since Python 3.12 a list with a `for` in it has no scope of its own (PEP 709): its variables
-    would be the notebook's. It is read as a generator, which has one in each version.
-    """
+    """The scopes of Python code with their names; None where it is no Python."""
     with suppress(*NO_PYTHON), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = ast.parse(source)
-        if any(isinstance(each, ast.comprehension) for each in ast.walk(tree)):
-            source = ast.unparse(_with_generators(tree))
+        if IS_INLINED and "for" in source:
+            source = ast.unparse(_with_generators(ast.parse(source)))  # these have a scope
         return symtable.symtable(source, "<cell>", "exec")
     return None
 

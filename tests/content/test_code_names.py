@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lmc_jupyter.content import code_names
 from lmc_jupyter.content.code_names import (
     assigned_names,
     bound_names,
@@ -28,18 +29,23 @@ COMPREHENSIONS = [
 ]
 
 
+@pytest.mark.parametrize("inlined", [True, code_names.IS_INLINED])
 @pytest.mark.parametrize(("code", "makes", "reads"), COMPREHENSIONS)
-def test_the_variable_of_a_comprehension_is_its_own(code, makes, reads):
+def test_the_variable_of_a_comprehension_is_its_own(code, makes, reads, inlined, monkeypatch):
+    monkeypatch.setattr(code_names, "IS_INLINED", inlined)
+    names_of.cache_clear()
     assert names_of(code) == (makes, reads)
     assert assigned_names(code) == makes - {"n"}  # a walrus in one is not seen
     assert bound_names(code) == makes
 
 
 @pytest.mark.parametrize("code", ["[a for a in b]", "{a for a in b}", "{a: 1 for a in b}"])
-def test_a_comprehension_has_the_scope_of_a_generator(code):
-    table = symbol_table(code)  # without it, Python 3.11 has other scopes, and 3.12 none
+def test_where_a_comprehension_has_no_scope_it_gets_that_of_a_generator(code, monkeypatch):
+    monkeypatch.setattr(code_names, "IS_INLINED", True)
+    table = symbol_table(code)
     assert table is not None
     assert [each.get_name() for each in table.get_children()] == ["genexpr"]
+    assert read_names(f"import a\ndef f():\n    return {code}") == (set(), {"b"})
 
 
 def test_what_functions_read_is_read_when_they_are_called():
