@@ -73,7 +73,9 @@ HONEST = {
     "temporary": (
         "import tempfile\nwith tempfile.NamedTemporaryFile() as file:\n    n = file.write(b'1')"
     ),
-    "a database in memory": "import sqlite3\nr = sqlite3.connect(':memory:').execute('select 1')",
+    "a database in memory": (
+        "import sqlite3\nc = sqlite3.connect(':memory:')\nr = c.execute('select 1')\nc.close()"
+    ),
     "numpy": "import numpy as np\na = np.linalg.inv(np.eye(3))",
     "pandas": (
         "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2], 'b': ['x', 'y']})\n"
