@@ -282,3 +282,11 @@ def test_a_new_name_of_a_step_alone_is_not_named_and_one_of_the_persons_is() -> 
     assert [(each.kind, each.name) for each in effects] == [
         ("makes", "total"), ("overwrites", "_mine"),
     ]  # fmt: skip
+
+
+def test_scopes_that_are_too_deep_to_be_read_are_asked_for():
+    """It runs; of what is around it to read its scopes, one more level is too many for Python."""
+    deep = "\n".join(f"{' ' * (level + 1)}if 1:" for level in range(98))
+    code = f"def f():\n global df\n{deep}\n{' ' * 99}df = 5\nf()"
+    compile(code, "<cell>", "exec")
+    assert ("unknown", "") in kinds(code, {"df": [1]})

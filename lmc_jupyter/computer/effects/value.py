@@ -195,7 +195,7 @@ def names_of(body: list[ast.stmt], of: ast.arguments | None = None) -> tuple[set
     outer = f"def f({around}):\n{indent(inner, ' ')}"
     table = symbol_table(outer)
     if table is None:
-        return set(), set()
+        raise SyntaxError("these are no scopes of Python, or too many in each other")
     symbols = table.get_children()[0].get_children()[-1].get_symbols()
     local = {each.get_name() for each in symbols if each.is_local()}
     return local, {each.get_name() for each in symbols if each.is_declared_global()}
