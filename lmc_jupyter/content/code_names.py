@@ -17,7 +17,7 @@ from typing import Any
 
 NOT_PYTHON = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 """Lines of a cell that are IPython's alone."""
-NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What Python raises where it cannot read code."""
 IS_INLINED = sys.version_info >= (3, 12)
 """Whether a list with a `for` in it has no scope of its own (PEP 709)."""
@@ -31,17 +31,6 @@ def loop_variables(source: str) -> frozenset[str]:
 def passing_names(source: str) -> frozenset[str]:
     """The names that only its loops and imports bind, outside of functions."""
     return frozenset(name for name, ways in _bound(source).items() if "other" not in ways)
-
-
-def bound_names(source: str) -> frozenset[str]:
-    """All the names that it binds outside of functions."""
-    return frozenset(_bound(source))
-
-
-def used_names(source: str) -> frozenset[str]:
-    """The names that it reads, in its functions too."""
-    names = (each for each in ast.walk(_parse(source)) if isinstance(each, ast.Name))
-    return frozenset(each.id for each in names if isinstance(each.ctx, ast.Load))
 
 
 @lru_cache(maxsize=1024)
@@ -68,7 +57,7 @@ def _bound(source: str) -> Mapping[str, set[str]]:
 
 
 def _parse(source: str) -> ast.Module:
-    with suppress(*NO_PYTHON), warnings.catch_warnings():
+    with suppress(*UNREADABLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Python said them when the cell ran
         return ast.parse(NOT_PYTHON.sub("", source))
     return ast.Module([], [])
@@ -78,10 +67,16 @@ def _parse(source: str) -> ast.Module:
 
 
 def assigned_names(source: str) -> set[str]:
-    """The names that Python code may bind where it stands."""
-    table = symbol_table(source)
-    symbols = table.get_symbols() if table else ()
-    return {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()}
+    """The names that Python code may bind where it stands; a `:=` in a list with a `for`, too."""
+    top, names = symbol_table(source), set[str]()
+    tables = [top] if top else []
+    for table in tables:
+        tables += filter(_is_comprehension, table.get_children())
+        for symbol in table.get_symbols():
+            is_bound = symbol.is_imported() or symbol.is_assigned()
+            if is_bound and (table is top or symbol.is_global()):
+                names.add(symbol.get_name())
+    return names
 
 
 def read_names(source: str) -> tuple[set[str], set[str]]:
@@ -93,17 +88,21 @@ def read_names(source: str) -> tuple[set[str], set[str]]:
             if symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module"):
                 (later if in_function else now).add(symbol.get_name())
         for child in table.get_children():
-            at_once = child.get_type() != "function" or child.get_name().endswith(("comp", "expr"))
-            look(child, in_function or not at_once)
+            is_function = child.get_type() == "function" and not _is_comprehension(child)
+            look(child, in_function or is_function)
 
     if table := symbol_table(source):
         look(table, False)
     return now, later
 
 
+def _is_comprehension(table: symtable.SymbolTable) -> bool:
+    return table.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr")
+
+
 def symbol_table(source: str) -> symtable.SymbolTable | None:
     """The scopes of Python code with their names; None where it is no Python."""
-    with suppress(*NO_PYTHON), warnings.catch_warnings():
+    with suppress(*UNREADABLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if IS_INLINED and "for" in source:
             source = ast.unparse(_with_generators(ast.parse(source)))  # these have a scope

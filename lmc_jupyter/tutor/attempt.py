@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter.content.code_names import NOT_PYTHON, bound_names, used_names
+from lmc_jupyter.content.code_names import NOT_PYTHON, assigned_names, read_names
 from lmc_jupyter.tutor.exercises import Exercise, ExerciseError
 
 SECONDS = 15
@@ -134,11 +134,11 @@ def _read(made: Attempt, found: dict[str, Any]) -> Attempt:
 
 def rests_on(code: str, before: Sequence[str]) -> list[str]:
     """Those of the earlier cells that make a name which this code, or one of them, uses."""
-    needed = used_names(code)
+    needed = set().union(*read_names(NOT_PYTHON.sub("", code)))
     found: list[str] = []
-    for source in reversed(before):
-        made = bound_names(source)
+    for source in (NOT_PYTHON.sub("", each) for each in reversed(before)):
+        made = assigned_names(source)
         if made & needed:
-            needed = (needed - made) | used_names(source)
-            found.append(NOT_PYTHON.sub("", source))
+            needed = (needed - made).union(*read_names(source))
+            found.append(source)
     return found[::-1]

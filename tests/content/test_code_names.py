@@ -7,7 +7,6 @@ import pytest
 from lmc_jupyter.content import code_names
 from lmc_jupyter.content.code_names import (
     assigned_names,
-    bound_names,
     passing_names,
     read_names,
     symbol_table,
@@ -35,8 +34,7 @@ def test_the_variable_of_a_comprehension_is_its_own(code, makes, reads, inlined,
     monkeypatch.setattr(code_names, "IS_INLINED", inlined)
     names_of.cache_clear()
     assert names_of(code) == (makes, reads)
-    assert assigned_names(code) == makes - {"n"}  # a walrus in one is not seen
-    assert bound_names(code) == makes
+    assert assigned_names(code) == makes
 
 
 @pytest.mark.parametrize("code", ["[a for a in b]", "{a for a in b}", "{a: 1 for a in b}"])
@@ -51,6 +49,14 @@ def test_where_a_comprehension_has_no_scope_it_gets_that_of_a_generator(code, mo
 def test_what_functions_read_is_read_when_they_are_called():
     code = "def f():\n    return a + sum(b for _ in c)\nd = [e for e in g]\nlambda: h"
     assert read_names(code) == ({"g"}, {"a", "b", "c", "h", "sum"})
+
+
+def test_a_function_is_no_comprehension_by_its_name():
+    assert read_names("def test_expr():\n    return a") == (set(), {"a"})
+
+
+def test_a_name_that_code_only_declares_is_not_bound():
+    assert assigned_names("global a\nprint(a)") == set()
 
 
 def test_what_only_loops_and_imports_bind_is_bound_in_passing():
