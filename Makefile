@@ -100,11 +100,11 @@ site: $(VENV)/.dev js
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/site/make.py
 
-# after test-long, and before trust
+# hours; docs/mutation.json keeps what it has found, for trust
 mutation: $(VENV)/.dev js
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/mutation.py
 
-# of the last test-long
+# of the last test-long, and of docs/mutation.json
 trust: $(VENV)/.dev
 	$(BIN)/python docs/draw_trust.py
 

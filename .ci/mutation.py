@@ -1,13 +1,14 @@
 """Change the code of the core, of the files and of the page's Markdown in every small way that
 mutmut and Stryker know, one at a time, and see whether a test fails; and how many branches the
-tests take. `make trust` reads .cache/mutation.json.
+tests take. It writes docs/mutation.json, which `make trust` reads.
 
-One rule: nothing in the tree is changed. The changes are made to a copy, in .cache/mutation.
+One rule: nothing else in the tree is changed. The changes are made to a copy, in .cache/mutation.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -22,8 +23,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COPY = ROOT / ".cache" / "mutation"
-REPORT = ROOT / ".cache" / "mutation.json"
-"""Not among the reports of the tests, of which each run begins with none."""
+REPORT = ROOT / "docs" / "mutation.json"
+"""Each file that is changed -> {"day", "sha256" of what was changed, "ends": {end: number of
+changes}, "covered": percent}. It takes hours, and stands until its file changes."""
 GROUPS = {
     "core": (
         ["gate", "limits", "stream"],
@@ -111,8 +113,8 @@ def mutants(modules: list[str], tests: list[str]) -> dict[str, Counter[str]]:
     (COPY / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text("utf-8") + config)
     command = [str(BIN / "mutmut"), "run", "--max-children", str(os.cpu_count() or 2)]
     tried = run(*command, before=bound_memory)
-    ends: dict[str, Counter[str]] = {name: Counter() for name in modules}
-    names = {name.replace("/", "."): name for name in modules}
+    ends: dict[str, Counter[str]] = {path: Counter() for path in paths}
+    names = {name.replace("/", "."): path for name, path in zip(modules, paths, strict=True)}
     for line in run(str(BIN / "mutmut"), "results", "--all", "true").splitlines():
         if found := re.match(r"\s*lmc_jupyter\.([\w.]+)\.x\S+: (.+)", line):
             ends[names[found[1]]][found[2].strip()] += 1
@@ -128,7 +130,8 @@ def branches(modules: list[str], tests: list[str]) -> dict[str, float]:
     coverage = [sys.executable, "-m", "coverage"]
     run(*coverage, "run", "--branch", "--source=lmc_jupyter", "-m", "pytest", "-q", *tests)
     files = json.loads(run(*coverage, "json", "-q", "-o", "-"))["files"]
-    return {name: files[f"lmc_jupyter/{name}.py"]["summary"]["percent_covered"] for name in modules}
+    paths = [f"lmc_jupyter/{name}.py" for name in modules]
+    return {path: files[path]["summary"]["percent_covered"] for path in paths}
 
 
 def prepare_page() -> None:
@@ -208,7 +211,7 @@ def main() -> None:
     wanted = options.parse_args().only or [*GROUPS, "page"]
     shutil.rmtree(COPY, ignore_errors=True)
     shutil.copytree(ROOT, COPY, ignore=NOT_COPIED)
-    report: dict[str, dict[str, object]] = {"ends": {}, "covered": {}, "days": {}}
+    report: dict[str, dict[str, object]] = {}
     if REPORT.exists():
         report = json.loads(REPORT.read_text("utf-8"))
     for group in wanted:
@@ -219,16 +222,19 @@ def main() -> None:
             modules, tests = GROUPS[group]
             parts = iter([(mutants(modules, tests), branches(modules, tests))])
         for ends, covered in parts:
-            report["ends"] |= ends
-            report["covered"] |= covered
-            report["days"] |= dict.fromkeys(ends, f"{date.today()}")
-            REPORT.write_text(json.dumps(report), "utf-8")
             for name, counts in ends.items():
+                report[name] = {
+                    "day": f"{date.today()}",
+                    "sha256": hashlib.sha256((COPY / name).read_bytes()).hexdigest(),
+                    "ends": counts,
+                    "covered": covered[name],
+                }
                 caught, total = sum(counts[each] for each in CAUGHT), sum(counts.values())
                 sys.stdout.write(
                     f"{name}: {caught} of {total} changes fail a test "
                     f"({caught / max(1, total):.0%}), {covered[name]:.0f} % of its branches\n"
                 )
+            REPORT.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib.util
 import json
 import re
@@ -90,15 +91,23 @@ def test_the_changes_of_the_code_hold_from_the_bar_on_with_their_oldest_day(
     monkeypatch.setattr(draw_trust, "MUTATION", tmp_path / "mutation.json")
     promise = next(each for each in PROMISES if each["id"] == "R21")
     assert "| **not run** |" in draw_trust.row(promise, [])
-    ends = {"gate": {"killed": caught - 1, "timeout": 1, "survived": 100 - caught}}
-    about = {
-        "ends": ends | {"limits": {"killed": 7}},
-        "covered": {"gate": covered, "limits": 100.0},
-        "days": {"gate": "2026-11-30", "limits": "2026-11-28"},
+    digest = hashlib.sha256((ROOT / "lmc_jupyter" / "gate.py").read_bytes()).hexdigest()
+    gate = {
+        "day": "2026-11-30",
+        "sha256": digest,
+        "ends": {"killed": caught - 1, "timeout": 1, "survived": 100 - caught},
+        "covered": covered,
     }
+    other = {"day": "2026-11-28", "sha256": digest, "ends": {"killed": 7}, "covered": 100.0}
+    about = {"lmc_jupyter/gate.py": gate, "lmc_jupyter/../lmc_jupyter/gate.py": other}
     draw_trust.MUTATION.write_text(json.dumps(about), "utf-8")
     row = draw_trust.row(promise, [])
     assert f"| **{verdict}** |" in row
     assert f"{caught} of 100" in row
-    assert ("gate is below the bar" in row.lower()) == (verdict != "holds")
+    assert ("gate.py` is below the bar" in row) == (verdict != "holds")
     assert row.endswith("2026-11-28 |")
+    gate["sha256"] = "0" * 64
+    draw_trust.MUTATION.write_text(json.dumps(about), "utf-8")
+    row = draw_trust.row(promise, [])
+    assert "| **not run** |" in row
+    assert "`lmc_jupyter/gate.py` has changed since" in row

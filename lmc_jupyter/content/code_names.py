@@ -10,7 +10,7 @@ import re
 import symtable
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -68,36 +68,40 @@ def _parse(source: str) -> ast.Module:
 
 def assigned_names(source: str) -> set[str]:
     """The names that Python code may bind where it stands; a `:=` in a list with a `for`, too."""
-    top, names = symbol_table(source), set[str]()
-    tables = [top] if top else []
-    for table in tables:
-        tables += filter(_is_comprehension, table.get_children())
-        for symbol in table.get_symbols():
-            is_bound = symbol.is_imported() or symbol.is_assigned()
-            if is_bound and (table is top or symbol.is_global()):
-                names.add(symbol.get_name())
-    return names
+    around = _around(symbol_table(source))
+    return {
+        s.get_name() for s, later in around if not later and (s.is_assigned() or s.is_imported())
+    }
 
 
 def read_names(source: str) -> tuple[set[str], set[str]]:
     """The names around Python code that it reads at once, and those of its functions' calls."""
-    now, later = set[str](), set[str]()
-
-    def look(table: symtable.SymbolTable, in_function: bool) -> None:
-        for symbol in table.get_symbols():
-            if symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module"):
-                (later if in_function else now).add(symbol.get_name())
-        for child in table.get_children():
-            is_function = child.get_type() == "function" and not _is_comprehension(child)
-            look(child, in_function or is_function)
-
-    if table := symbol_table(source):
-        look(table, False)
-    return now, later
+    read = [
+        (s.get_name(), later) for s, later in _around(symbol_table(source)) if s.is_referenced()
+    ]
+    return {name for name, later in read if not later}, {name for name, later in read if later}
 
 
-def _is_comprehension(table: symtable.SymbolTable) -> bool:
-    return table.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr")
+@lru_cache(maxsize=1024)
+def names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
+    """(names that a cell binds in the notebook, but for imports; those that it reads)."""
+    symbols = [each for each, _ in _around(symbol_table(NOT_PYTHON.sub("", source)))]
+    makes = (each.get_name() for each in symbols if each.is_assigned() and not each.is_imported())
+    return frozenset(makes), frozenset(each.get_name() for each in symbols if each.is_referenced())
+
+
+def _around(
+    table: symtable.SymbolTable | None, later: bool = False
+) -> Iterator[tuple[symtable.Symbol, bool]]:
+    """Each symbol that is of the code around its scope, and whether only a call comes to it."""
+    if table is None:
+        return
+    for symbol in table.get_symbols():
+        if symbol.is_global() or table.get_type() == "module":
+            yield symbol, later
+    for child in table.get_children():
+        is_list = child.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr")
+        yield from _around(child, later or (child.get_type() == "function" and not is_list))
 
 
 def symbol_table(source: str) -> symtable.SymbolTable | None:

@@ -10,11 +10,10 @@ import builtins
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.cell import Cell, Figure
-from lmc_jupyter.content.code_names import NOT_PYTHON, loop_variables, symbol_table
+from lmc_jupyter.content.code_names import loop_variables, names_of
 from lmc_jupyter.content.tokens import estimate
 from lmc_jupyter.context.parts import Part
 from lmc_jupyter.errors import SessionError
@@ -298,20 +297,3 @@ def only_in_loops(sources: Iterable[str]) -> frozenset[str]:
 def made_by(source: str) -> frozenset[str]:
     """The names that the code makes to stay: no imports, no variables of its loops."""
     return names_of(source)[0] - loop_variables(source)
-
-
-@lru_cache(maxsize=1024)
-def names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
-    """(names that the code binds in the notebook, but for imports; those that it reads)."""
-    makes, uses = set[str](), set[str]()
-    top = symbol_table(NOT_PYTHON.sub("", source))
-    tables = [top] if top else []
-    for table in tables:
-        tables += table.get_children()
-        for symbol in table.get_symbols():
-            if table is top or symbol.is_global():
-                if symbol.is_assigned() and not symbol.is_imported():
-                    makes.add(symbol.get_name())
-                if symbol.is_referenced():
-                    uses.add(symbol.get_name())
-    return frozenset(makes), frozenset(uses)

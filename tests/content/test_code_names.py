@@ -7,11 +7,11 @@ import pytest
 from lmc_jupyter.content import code_names
 from lmc_jupyter.content.code_names import (
     assigned_names,
+    names_of,
     passing_names,
     read_names,
     symbol_table,
 )
-from lmc_jupyter.context.cells import names_of
 
 COMPREHENSIONS = [
     ("x = [y for y in z if y]", {"x"}, {"z"}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lmc_jupyter.content.cell import Cell, Figure
+from lmc_jupyter.content.code_names import names_of
 from lmc_jupyter.context.cells import (
     LIMITS,
     LOOK_BACK,
@@ -15,7 +16,6 @@ from lmc_jupyter.context.cells import (
     choose,
     figures_of,
     make_parts,
-    names_of,
     read_choice,
     text_of,
 )
