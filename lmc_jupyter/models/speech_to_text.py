@@ -116,11 +116,11 @@ class TranscribingModel:
         return Recording.of(message, self._words.get(mark, ""))
 
     def _ask(self, wav: bytes) -> str:
-        catalogue.facts(self.transcriber, self._notify, self._cancel)
+        provider = catalogue.facts(self.transcriber, self._notify, self._cancel).provider
         self._notify(f"{self.transcriber} transcribes the recording")
         base = key = None
         access_ = getattr(self.model, "access", None)
-        if access_ and catalogue.provider(self.transcriber) == catalogue.provider(self.name):
+        if access_ and provider == catalogue.facts(self.name).provider:
             base, key = access_()
         return transcript(
             self.transcriber,

@@ -84,9 +84,8 @@ def is_usual(base: str | None) -> bool:
 def is_own(model: str, base: str | None) -> bool:
     """Whether the address is the provider's own, where the environment's keys may go."""
     host = (urlsplit(base or "").hostname or "").lower()
-    return any(
-        host == own or host.endswith("." + own) for own in _HOSTS.get(catalogue.provider(model), ())
-    )
+    hosts = _HOSTS.get(catalogue.facts(model).provider, ())
+    return any(host == own or host.endswith("." + own) for own in hosts)
 
 
 def missing(model: str) -> tuple[str, ...]:
@@ -124,7 +123,7 @@ def key_name(model: str, notify: Notify = ignore) -> str:
     names = [name for name in missing(model) if name.endswith("_API_KEY")]
     if names:
         return names[0]
-    provider = catalogue.provider(model)
+    provider = catalogue.facts(model).provider
     if not provider:
         raise ModelError(f"nobody can say which key {model!r:.80} needs: `%lmc key NAME`")
     return f"{re.sub('[^A-Z0-9]', '_', provider.upper())}_API_KEY"

@@ -81,16 +81,6 @@ def refresh(model: str, notify: Notify, cancel: Cancel) -> None:
         facts(model, notify, cancel)
 
 
-def provider(model: str) -> str:
-    """LiteLLM's name of the provider; "" for a model that it does not know."""
-    return facts(model).provider
-
-
-def supports(model: str, ability: str) -> bool:
-    """Whether a model has an ability by LiteLLM's word for it, such as "vision"."""
-    return ability in facts(model).abilities
-
-
 def window(model: str, options: Mapping[str, Any]) -> int:
     """Tokens that a model reads; 0 where that is not known."""
     about = facts(model)

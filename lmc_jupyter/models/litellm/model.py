@@ -176,7 +176,7 @@ class LiteLLMModel:
         """Whether it takes sound."""
         if self._hears is not None:
             return self._hears
-        return catalogue.supports(self.name, "audio_input")
+        return "audio_input" in catalogue.facts(self.name).abilities
 
     def reads_little(self) -> bool:
         """See `Choice.reads_little`."""
@@ -318,12 +318,12 @@ class LiteLLMModel:
         """How a provider is asked to cache what this request shares with the next one: by marks on
         the system message and the last one, or by a key of the conversation; others do it unasked.
         """
-        whose = catalogue.provider(self.name)
-        if whose in _MARKED and catalogue.supports(self.name, "prompt_caching"):
+        about = catalogue.facts(self.name)
+        if about.provider in _MARKED and "prompt_caching" in about.abilities:
             places = ({"role": "system"}, {"index": -1})
             points = [{"location": "message", **place} for place in places]
             return {"cache_control_injection_points": points}
-        if whose in _KEYED and (base is None or access.is_own(self.name, base)):
+        if about.provider in _KEYED and (base is None or access.is_own(self.name, base)):
             return {"prompt_cache_key": sent.key}
         return {}
 
@@ -349,7 +349,7 @@ class LiteLLMModel:
         if tools is None:
             tools = self._calls_tools()
         if vision is None:
-            vision = catalogue.supports(self.name, "vision")
+            vision = "vision" in catalogue.facts(self.name).abilities
         if any(message.type == "audio" for message in messages or ()):
             hears = self.hears()
         refuses = not self._tools and self.access()[0] in self._toolless
@@ -363,13 +363,14 @@ class LiteLLMModel:
         base = self.access()[0]
         if base in self._toolless:
             return False
-        if catalogue.supports(self.name, "function_calling"):
+        about = catalogue.facts(self.name)
+        if "function_calling" in about.abilities:
             return True
         is_own = base is not None and not access.is_own(self.name, base)
-        return is_own and catalogue.provider(self.name) not in catalogue.OLLAMA
+        return is_own and about.provider not in catalogue.OLLAMA
 
     def _reads_pdf(self, messages: list[Message]) -> bool:
         """Whether the model takes PDF files, as far as LiteLLM knows; False without a file."""
         if not any(each.type == "file" and each.role == "user" for each in messages):
             return False
-        return catalogue.supports(self.name, "pdf_input")
+        return "pdf_input" in catalogue.facts(self.name).abilities
