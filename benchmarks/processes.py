@@ -43,7 +43,10 @@ class Kernel:
         env = {**os.environ, "PYTHONPATH": path, **env}
         for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
             env[name] = str(Path(self.folder.name, "data"))  # and not the person's own
-        self.manager.start_kernel(env=env)
+        # a folder of a person's, and not this one, whose AGENTS.md is offered when we are loaded
+        notebooks = Path(self.folder.name, "notebooks")
+        notebooks.mkdir()
+        self.manager.start_kernel(env=env, cwd=str(notebooks))
         self.client = self.manager.blocking_client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)
