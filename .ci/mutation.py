@@ -214,6 +214,7 @@ def main() -> None:
     report: dict[str, dict[str, object]] = {}
     if REPORT.exists():
         report = json.loads(REPORT.read_text("utf-8"))
+    report = {name: about for name, about in report.items() if (ROOT / name).exists()}
     for group in wanted:
         if group == "page":
             prepare_page()

@@ -116,7 +116,8 @@ def mutation() -> tuple[str, list[str], list[str], str]:
         )
         if caught < 0.9 * total or about["covered"] < 98:
             short.append(f"`{name}` is below the bar")
-        if hashlib.sha256((ROOT / name).read_bytes()).hexdigest() != about["sha256"]:
+        path = ROOT / name
+        if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != about["sha256"]:
             changed.append(f"`{name}` has changed since")
     verdict = "not run" if changed else "does not hold" if short else "holds"
     return verdict, figures, [*short, *changed], min(each["day"] for each in files.values())

@@ -91,15 +91,23 @@ def test_the_changes_of_the_code_hold_from_the_bar_on_with_their_oldest_day(
     monkeypatch.setattr(draw_trust, "MUTATION", tmp_path / "mutation.json")
     promise = next(each for each in PROMISES if each["id"] == "R21")
     assert "| **not run** |" in draw_trust.row(promise, [])
-    digest = hashlib.sha256((ROOT / "lmc_jupyter" / "gate.py").read_bytes()).hexdigest()
+    sha256 = {
+        name: hashlib.sha256((ROOT / "lmc_jupyter" / name).read_bytes()).hexdigest()
+        for name in ("gate.py", "limits.py")
+    }
     gate = {
         "day": "2026-11-30",
-        "sha256": digest,
+        "sha256": sha256["gate.py"],
         "ends": {"killed": caught - 1, "timeout": 1, "survived": 100 - caught},
         "covered": covered,
     }
-    other = {"day": "2026-11-28", "sha256": digest, "ends": {"killed": 7}, "covered": 100.0}
-    about = {"lmc_jupyter/gate.py": gate, "lmc_jupyter/../lmc_jupyter/gate.py": other}
+    limits = {
+        "day": "2026-11-28",
+        "sha256": sha256["limits.py"],
+        "ends": {"killed": 7},
+        "covered": 100.0,
+    }
+    about = {"lmc_jupyter/gate.py": gate, "lmc_jupyter/limits.py": limits}
     draw_trust.MUTATION.write_text(json.dumps(about), "utf-8")
     row = draw_trust.row(promise, [])
     assert f"| **{verdict}** |" in row
@@ -107,7 +115,10 @@ def test_the_changes_of_the_code_hold_from_the_bar_on_with_their_oldest_day(
     assert ("gate.py` is below the bar" in row) == (verdict != "holds")
     assert row.endswith("2026-11-28 |")
     gate["sha256"] = "0" * 64
+    about["lmc_jupyter/gone.py"] = limits
     draw_trust.MUTATION.write_text(json.dumps(about), "utf-8")
     row = draw_trust.row(promise, [])
     assert "| **not run** |" in row
     assert "`lmc_jupyter/gate.py` has changed since" in row
+    assert "`lmc_jupyter/gone.py` has changed since" in row
+    assert "limits.py` has changed since" not in row

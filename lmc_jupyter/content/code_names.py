@@ -68,17 +68,14 @@ def _parse(source: str) -> ast.Module:
 
 def assigned_names(source: str) -> set[str]:
     """The names that Python code may bind where it stands; a `:=` in a list with a `for`, too."""
-    around = _around(symbol_table(source))
-    return {
-        s.get_name() for s, later in around if not later and (s.is_assigned() or s.is_imported())
-    }
+    at_once = (each for each, later in _around(symbol_table(source)) if not later)
+    return {each.get_name() for each in at_once if each.is_assigned() or each.is_imported()}
 
 
 def read_names(source: str) -> tuple[set[str], set[str]]:
     """The names around Python code that it reads at once, and those of its functions' calls."""
-    read = [
-        (s.get_name(), later) for s, later in _around(symbol_table(source)) if s.is_referenced()
-    ]
+    around = _around(symbol_table(source))
+    read = {(each.get_name(), later) for each, later in around if each.is_referenced()}
     return {name for name, later in read if not later}, {name for name, later in read if later}
 
 
@@ -100,8 +97,8 @@ def _around(
         if symbol.is_global() or table.get_type() == "module":
             yield symbol, later
     for child in table.get_children():
-        is_list = child.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr")
-        yield from _around(child, later or (child.get_type() == "function" and not is_list))
+        is_def = child.get_name() not in ("listcomp", "setcomp", "dictcomp", "genexpr")
+        yield from _around(child, later or (is_def and child.get_type() == "function"))
 
 
 def symbol_table(source: str) -> symtable.SymbolTable | None:
