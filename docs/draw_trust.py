@@ -101,12 +101,18 @@ def state(names: list[str], every: list[Case]) -> tuple[str, list[Case]]:
     return ("holds" if good else "does not hold"), ran
 
 
-def mutation() -> tuple[str, list[str], list[str], str]:
-    """The verdict, the figures, what falls short, and the oldest day, of `make mutation`."""
+def mutation(names: list[str]) -> tuple[str, list[str], list[str], str]:
+    """The verdict, the figures, what falls short, and the oldest day, of `make mutation`.
+
+    Parameters
+    ----------
+    names : the files that must have been changed
+    """
     if not MUTATION.exists():
         return "not run", [], [], ""
     files = json.loads(MUTATION.read_text("utf-8"))
-    figures, short, changed = [], [], []
+    figures, short = [], []
+    changed = [f"no change of `{name}` was tried" for name in names if name not in files]
     for name, about in files.items():
         total, ends = sum(about["ends"].values()), about["ends"]
         caught = ends.get("killed", 0) + ends.get("timeout", 0)
@@ -134,7 +140,7 @@ def row(promise: dict[str, Any], every: list[Case]) -> str:
     day, without = max((case.date for case in ran), default=""), control(promise["controls"], every)
     if promise["id"] == "R21":
         named, without = "`make mutation`", "each change is one"
-        verdict, figures, short, day = mutation()
+        verdict, figures, short, day = mutation(promise["changed"])
     short += [f"`{case.name}` failed" for case in ran if not case.passed]
     passed = sum(case.passed for case in ran)
     counted = [f"{passed:,} of {len(ran):,} tests passed"] if ran else []

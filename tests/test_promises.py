@@ -109,6 +109,7 @@ def test_the_changes_of_the_code_hold_from_the_bar_on_with_their_oldest_day(
     }
     about = {"lmc_jupyter/gate.py": gate, "lmc_jupyter/limits.py": limits}
     draw_trust.MUTATION.write_text(json.dumps(about), "utf-8")
+    promise = {**promise, "changed": list(about)}
     row = draw_trust.row(promise, [])
     assert f"| **{verdict}** |" in row
     assert f"{caught} of 100" in row
@@ -117,8 +118,9 @@ def test_the_changes_of_the_code_hold_from_the_bar_on_with_their_oldest_day(
     gate["sha256"] = "0" * 64
     about["lmc_jupyter/gone.py"] = limits
     draw_trust.MUTATION.write_text(json.dumps(about), "utf-8")
-    row = draw_trust.row(promise, [])
+    row = draw_trust.row({**promise, "changed": ["lmc_jupyter/stream.py"]}, [])
     assert "| **not run** |" in row
     assert "`lmc_jupyter/gate.py` has changed since" in row
     assert "`lmc_jupyter/gone.py` has changed since" in row
+    assert "No change of `lmc_jupyter/stream.py` was tried" in row
     assert "limits.py` has changed since" not in row
