@@ -23,6 +23,7 @@ from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.panel.records import CONSOLE_HEAD, CONSOLE_TAIL, Record
+from lmc_jupyter.frontends.panel.records import Records as PanelRecords
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import WAS, Chunk, Message
 from lmc_jupyter.session import Session
@@ -646,3 +647,24 @@ def test_what_a_reader_of_a_file_changed_is_marked_so_that_no_view_takes_it_for_
     assert Record.of(refusal).wire("No.")["message"]["was"] is True
     thought = Message("assistant", "message", None, "Hm.", "user")
     assert "was" not in Record.of(thought).wire("Hm.")["message"]
+
+
+def calls_to_show(count: int) -> int:
+    """How many calls of Python it takes to show so many messages."""
+    words = [Message("user", "message", content=f"{n}", id=f"m{n}") for n in range(count)]
+    records, calls = PanelRecords(Batch(lambda _: None)), 0
+
+    def note_call(_: Any, event: str, __: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(note_call)
+    try:
+        records.show(words, [])
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_a_conversation_of_twice_the_length_takes_twice_the_work_to_show():
+    assert calls_to_show(400) < 2.1 * calls_to_show(200)

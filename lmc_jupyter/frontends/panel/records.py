@@ -238,8 +238,8 @@ class Records:
                     record.marks["fate"] = "not run"
                 elif not is_partial(after) and fails(str(after.content), message.format):
                     record.marks["failed"] = True
-        for message, record in zip(messages, self._places, strict=True):
-            if record is not None and (receipts := self._receipts(message)):
+        for record, receipts in zip(self._places, self._receipts(messages), strict=True):
+            if record is not None and receipts:
                 record.marks["receipts"] = receipts
 
     def replace(self, messages: Sequence[Message], blocks: Iterable[BlockRecord]) -> None:
@@ -284,17 +284,16 @@ class Records:
                 self.mark(events.Marked, self._records.index(record), taken=keys[TAKEN])
             if RECEIPTS in keys:
                 at = self._records.index(record)
-                self.mark(events.Marked, at, receipts=self._receipts(message))
+                self.mark(events.Marked, at, receipts=next(self._receipts([message])))
 
-    def _receipts(self, message: Message) -> dict[str, int | None]:
-        """Each number of closing words -> the number of the record in which it stands: -1 for one
-        that is not shown, None where it stands in none.
+    def _receipts(self, messages: Iterable[Message]) -> Iterator[dict[str, int | None]]:
+        """Of each message: each number of its closing words -> the number of the record in which
+        it stands: -1 for one that is not shown, None where it stands in none.
         """
-        places = {record.id: at for at, record in enumerate(self._records)}
-        return {
-            clean(text): None if id is None else places.get(id, -1)
-            for text, id in receipts_of(message).items()
-        }
+        numbers = {record.id: at for at, record in enumerate(self._records)}
+        for message in messages:
+            found = receipts_of(message).items()
+            yield {clean(text): None if id is None else numbers.get(id, -1) for text, id in found}
 
     def grow(self, chunk: Chunk, page_mark: Callable[[str], str]) -> bool:
         """The next chunk of a message; False where that began before we watched.

@@ -345,7 +345,7 @@ def find(name: str) -> Command:
     if name.startswith("-"):
         raise WrongCommand(
             f"{name} is no command: `%lmc help` lists them; the options -m, --auto-run, --new, "
-            "--no-context, --image, --file and --audio are %%lmc's"
+            "--cells, --context, --image, --file, --audio and the like are %%lmc's"
         )
     near = difflib.get_close_matches(name, [each.name for each in COMMANDS], 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
