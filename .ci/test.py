@@ -52,8 +52,6 @@ BETWEEN = [
     "tests/kernel/test_cell_magic.py",
 ]  # fmt: skip
 """What a long run tries once more on those: clicks while a cell is busy, turns beside cells."""
-SLOW = {"tests/browser/test_promises_in_lab.py", "tests/browser/test_cut_network.py"}
-"""Minutes each in a long run, which begins with them: else it ends with one worker at work."""
 WORKERS = (os.cpu_count() or 2) + 1
 """At work at once: a test that waits for a process leaves its core to another."""
 NOT_RUN = "not run: "
@@ -238,11 +236,7 @@ def main() -> int:
         found = files(*FILES[name]) if name in FILES else computing()
         if given.promises:
             found = [each for each in promised() if name == "core" or each in found]
-        order = []
-        if long and name == "browser":
-            found.sort(key=lambda file: file not in SLOW)
-            order = ["--no-loadscope-reorder"]  # else files with many tests come first
-        parts.append(partial(Part.pytest, name, python, "-m", wanted, *order, *more, *found))
+        parts.append(partial(Part.pytest, name, python, "-m", wanted, *more, *found))
     if given.long:
         assert old is not None, "a long run needs --old"
         other = old / "bin" / "python"

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from panel_page import SETUP, Panel
+from panel_page import SETUP, Panel, press
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -83,7 +83,7 @@ def test_in_notebook_7_a_cell_and_the_panel_ask_for_changes_too(notebook7, open_
     expect(card).to_contain_text("changes your sales")
     expect(notebook.cell(1)).to_contain_text("ran without asking")
     look(page, "seven-cell")
-    card.get_by_role("button", name="Don't run").click()
+    press(card, "Don't run")
     notebook.wait_done(1)
     page.evaluate("() => window.jupyterapp.commands.execute('lmc:toggle', {go: true})")
     chat = Panel(page, notebook)
