@@ -326,7 +326,7 @@ def _is_own(path: object) -> bool:
     if not _is_path(path):
         return False
     text = _absolute(path)
-    if text == os.devnull or "__pycache__" in Path(text).parts[:-1]:
+    if text == os.devnull or "__pycache__" in Path(text).parts:
         return True
     return any(text.startswith(folder) for folder in _own_folders())
 

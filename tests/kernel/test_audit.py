@@ -310,6 +310,19 @@ def test_names_and_files_make_one_sentence_and_many_are_counted(run, shell):
     assert breach == "`of0` was made, `of1` was made, `of2` was made and 3 more were changed"
 
 
+def test_a_library_that_was_installed_without_byte_code_is_compiled_unasked(
+    run, tmp_path, monkeypatch
+):
+    """As uv installs: the first import makes the folder, too."""
+    library = tmp_path / "folder" / "uncompiled"
+    library.mkdir()
+    (library / "__init__.py").touch()
+    monkeypatch.syspath_prepend(library.parent)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    assert run("import uncompiled")[1] == []
+    assert (library / "__pycache__").is_dir()
+
+
 @pytest.mark.parametrize("name", [".hidden", "notebook.ipynb", "__pycache__/it"])
 def test_what_jupyter_and_python_save_by_themselves_is_none(run, shell, name):
     assert breach_of(shell, PARQUET.replace("out", name)) == ""
