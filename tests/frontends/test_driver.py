@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from scripted import EchoComputer, ScriptedModel, Waiting, code, said
 
+from lmc_jupyter.conversation.events import Ended, Event
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.frontends.config.place import Place
 from lmc_jupyter.frontends.magic.commands import Commands
@@ -102,6 +103,23 @@ def test_while_an_answer_is_given_another_question_is_refused(start):
     assert panel.over() == ["Go.", "A word."]
     panel.driver.ask("And now?", insert=False)
     assert panel.over()[2:] == ["And now?", "Here I am again."]
+
+
+def test_what_is_put_in_the_queue_while_an_answer_ends_is_asked(start):
+    panel = start(ScriptedModel([said("Hi.")], [said("Ho.")]))
+    later = {"kind": "queue", "do": "add", "text": "And then?", "entry": ""}
+
+    def hear(event: Event) -> None:  # behind the driver, which found nothing in the queue
+        if isinstance(event, Ended) and later:
+            content = later.copy()
+            later.clear()
+            assert panel.session.busy
+            panel.driver.change_queue(content)
+
+    panel.session.history.subscribe(hear)
+    panel.driver.answer(ASK)
+    assert panel.over() == ["Go.", "Hi.", "And then?", "Ho."]
+    assert panel.session.queue.entries == []
 
 
 def test_only_a_click_on_the_very_code_runs_it(start):

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 from lmc_jupyter.agent import Reply
+from lmc_jupyter.context.cells import CellChoice
 from lmc_jupyter.context.question import pointed_cells
 from lmc_jupyter.conversation.events import Configured, Ended, Event, Stopping, TurnLike
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
@@ -101,7 +102,7 @@ class Driver:
                 named = pointed_cells(asked, session.prompt.cells(), cells)
                 cells = replace(cells, left_out=cells.left_out - named)
             if isinstance(asked, str) and session.busy:
-                session.queue.add(asked, cells=cells)
+                self._queue(asked, cells)
             else:
                 self._begin(lambda: session.ask(asked, where="panel", cells=cells))
             return
@@ -136,9 +137,7 @@ class Driver:
         match content.get("do"):
             case "add":
                 cells = read_choice(content.get("choice"), self._commands.cells)
-                waiting.add(text(content, "text"), cells=cells)
-                if not self._session.busy:  # the answer has just ended
-                    self._ask_next()
+                self._queue(text(content, "text"), cells)
             case "edit":
                 waiting.edit(entry, text(content, "text"))
             case "remove":
@@ -155,6 +154,14 @@ class Driver:
                     self._ask_next()
             case what:
                 raise LMCError(f"the queue does not know {what!r}: reload the page")
+
+    def _queue(self, question: str, cells: CellChoice) -> None:
+        """Put a question in the queue; where the end of the answer has looked there already, it is
+        asked. The mirror hears of that end before `_hear`, and the session is busy a moment longer.
+        """
+        self._session.queue.add(question, cells=cells)
+        if self._mirror.over or not self._session.busy:
+            self._start_thread(self._ask_next)
 
     def _hear(self, event: Event) -> None:
         """At the end of an answer the next question in the queue is asked."""
