@@ -107,7 +107,9 @@ def test_reloads_at_any_moment_and_a_second_tab_show_what_one_that_was_never_rel
         if not reloads:
             break
         panel.ask("Count.")
-        expect(still.record("message", "user")).to_have_count(questions)  # the answer may be over
+        expect(panel.composer).to_have_value("")  # else it was not sent, or refused
+        for each in (panel, still):  # the answer may be over
+            expect(each.record("message", "user")).to_have_count(questions)
         for _ in range(min(reloads, 3)):
             page.wait_for_timeout(moments.uniform(0, 1_000))  # a moment is what is tried here
             in_answers += still.panel.get_attribute("data-state") == "writing"
