@@ -36,8 +36,7 @@ from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.session import Session
 from lmc_jupyter.turn.prompt import EVERY_CELL
 
-_ENDING_SECONDS = 10.0  # an answer that the panel was told is over may still write its file: a
-# folder on a slow disk takes seconds, and nobody who sees "Done" expects to be refused
+_ENDING_SECONDS = 2.0  # an answer that the panel was told is over may still be putting things away
 _QUEUE_SECONDS = 60.0  # for the next question of the queue, which nobody waits for
 ANSWERED = ("ask", "retry", "edit", *about_cell.WISHES)
 """What of protocol.ts a model answers."""
