@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 
+import filelock  # noqa: F401 - its hooks of a fork are to stand inside of ours
 import pytest
 from hypothesis import HealthCheck, settings
 from IPython.core.interactiveshell import InteractiveShell
@@ -41,6 +42,11 @@ sys.modules["rfc3987_syntax"] = None
 
 # pytest-xdist says with it which run this is, in the 32 hexadecimal digits that our tokens have.
 os.environ.pop("PYTEST_XDIST_TESTRUNUID", None)
+
+# The garbage collector closes what a test leaves open, a conversation among it. Where it does so
+# while filelock's hook of a fork reads the table of all locks, that hook fails: the table changes.
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(before=gc.disable, after_in_parent=gc.enable, after_in_child=gc.enable)
 
 # How long an example takes says something of the machine, not of the code; and what one run finds
 # every run finds, but for long runs, which draw anew with a seed that they print.
