@@ -15,7 +15,8 @@ class Records:
 
     def __init__(self) -> None:
         self.epoch, self.next = "", 0
-        self.records: list[dict[str, Any]] = []
+        self.records: list[dict[str, Any]] = []  # {} where one has not come yet
+        self.first = 0  # the records before it are asked for
         self.turns: list[dict[str, Any]] = []
         self.ask: dict[str, Any] | None = None
         self.input: dict[str, Any] | None = None
@@ -34,19 +35,32 @@ class Records:
             self._snapshot(message)
         elif message["kind"] == "events":
             self._events(message)
+        elif message["kind"] == "earlier":
+            self._earlier(message)
 
     def _snapshot(self, it: dict[str, Any]) -> None:
         if it["epoch"] == self.epoch and it["seq"] < self.next:
             return
         self.epoch, self.next, self.behind = it["epoch"], it["seq"], False
-        self.records = [
-            {**r, "message": dict(r["message"])} if "message" in r else r for r in it["records"]
-        ]
+        self._fill(it["first"], it["records"])
         self.turns, self.ask, self.input = list(it["turns"]), it["ask"], it["input"]
         self.settings, self.line, self.open = it["settings"], it["line"], it["open"]
         self.queued = it["queued"]
         self.tables = it.get("tables", {})  # those of the panel, not of its mirror alone
         self._state(it["state"])
+
+    def _fill(self, first: int, records: list[dict[str, Any]]) -> None:
+        shown = [{**r, "message": dict(r["message"])} if "message" in r else r for r in records]
+        self.records, self.first = [{} for _ in range(first)] + shown, first
+
+    def _earlier(self, it: dict[str, Any]) -> None:
+        if it["epoch"] != self.epoch or it["seq"] != self.next:
+            self.behind = True
+            return
+        if it["first"] < self.first <= it["first"] + len(it["records"]):
+            later = self.records[self.first :]
+            self._fill(it["first"], it["records"][: self.first - it["first"]])
+            self.records += later
 
     def _events(self, it: dict[str, Any]) -> None:
         if it["epoch"] != self.epoch or it["seq"] > self.next:
@@ -58,17 +72,20 @@ class Records:
             self._event(event)
 
     def _event(self, event: dict[str, Any]) -> None:
-        ((name, value),) = [each for each in event.items() if each[0] != "skipped"]
+        ((name, value),) = [e for e in event.items() if e[0] not in ("skipped", "first")]
         if name == "grown":
             self._chunk(value, event.get("skipped", 0))
         elif name == "appended":
             assert not self.open, "a record begins while a message is open"
             self.records.append(value)
         elif name == "rewritten":
-            self.records[value["at"]]["message"]["content"] = value["content"]
+            if value["at"] >= self.first:  # else it comes with this content
+                self.records[value["at"]]["message"]["content"] = value["content"]
         elif name in ("marked", "became", "names_changed", "names_restored"):
             marks = dict(value)
-            record = self.records[marks.pop("at")]
+            record = self.records[at := marks.pop("at")]
+            if at < self.first:
+                return  # it comes with this mark
             record.update(marks)
             if marks.get("partial") and record is self.records[-1]:
                 self.open = False
@@ -93,10 +110,12 @@ class Records:
         elif name == "cut":
             assert value <= len(self.records)
             del self.records[value:]
+            self.first = min(self.first, value)
             self.turns = [turn for turn in self.turns if turn["at"] < value]
             self.open = False
         elif name == "replaced":
-            self.records, self.turns, self.open = list(value), [], False
+            self.turns, self.open = [], False
+            self._fill(event["first"], value)
         elif name == "configured":
             self.settings = value
         elif name == "cell":
@@ -171,7 +190,12 @@ class Panel:
             if self.view.behind:
                 self.view.behind = False
                 self.tell({"kind": "sync", "epoch": self.view.epoch, "have": self.view.next})
+            if self.view.first not in (0, asked[-1]):
+                asked.append(self.view.first)
+                self.tell({"kind": "earlier", "before": self.view.first})
             return true()
+
+        asked = [0]
 
         return self.frontend.until(looked, what)
 

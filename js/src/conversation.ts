@@ -8,6 +8,7 @@
 
 import { learnLanguages, textOf, type Chunk, type Message } from "./lmc";
 import type {
+  Earlier,
   Event,
   Input,
   Marks,
@@ -36,6 +37,8 @@ export type MessageEntry = Extract<Entry, { kind: "message" }>;
 /** What a watcher hears. */
 export type Happening =
   | { kind: "appended"; entry: Entry }
+  /** The entries from this number to that one are there now, which come before the others. */
+  | { kind: "filled"; from: number; to: number }
   /** More of the open entry; `cut` characters before it were left out. */
   | { kind: "grown"; entry: MessageEntry; text: string; cut: number }
   /** It is whole now. */
@@ -64,7 +67,10 @@ export type Watcher = (happening: Happening) => void;
 
 /** The store of one panel. */
 export class Conversation {
+  /** By their numbers. The earliest ones come last: until then there is a hole in their place. */
   entries: Entry[] = [];
+  /** The kernel is asked for the entries before this number: they are not here, or of before a gap. */
+  first = 0;
   turns: Turn[] = [];
   ask: Question | null = null;
   /** What a running program asks the person for. */
@@ -170,7 +176,7 @@ export class Conversation {
     else if ("appended" in event) this.#add(this.#entry(event.appended, false));
     else if ("rewritten" in event) this.#mark(event.rewritten.at, {}, event.rewritten.content);
     else if ("cut" in event) this.#cut(event.cut);
-    else if ("replaced" in event) this.#replace(event.replaced);
+    else if ("replaced" in event) this.#replace(event.replaced, event.first ?? 0);
     else if ("marked" in event) this.#mark(event.marked.at, event.marked);
     else if ("waits" in event) this.#ask(event.waits);
     else if ("answered" in event) this.#ask(null);
@@ -187,21 +193,23 @@ export class Conversation {
     // a newer kernel may tell more: what is not known here changes nothing that is shown
   }
 
-  /** Take the kernel's whole view; what is the same stays, and whoever watches hears little. */
+  /** Take the kernel's view; what is the same stays, and whoever watches hears little. */
   snapshot(snapshot: Snapshot): void {
     this.epoch = snapshot.epoch;
     this.tables = snapshot.tables ?? this.tables; // an older kernel has none
     learnLanguages(this.tables.languages); // first: what is drawn is named by them
     this.turns = [...snapshot.turns]; // the same: code of an agent is about no cell
-    const last = snapshot.records.length - 1;
-    const next = snapshot.records.map((record, at) => this.#entry(record, snapshot.open && at === last, at));
+    const first = snapshot.first ?? 0; // the same
+    const last = first + snapshot.records.length - 1;
+    const next = snapshot.records.map((record, n) =>
+      this.#entry(record, snapshot.open && first + n === last, first + n),
+    );
     let same = 0;
-    while (same < next.length && same < this.entries.length && this.#take(next[same], this.entries[same])) {
-      same += 1;
-    }
-    const another = same === 0 && this.entries.length > 0 && next.length > 0;
-    if (same < this.entries.length) this.#cut(same, false);
-    this.#addAll(next.slice(same));
+    while (same < next.length && this.#take(next[same], this.entries[first + same])) same += 1;
+    const another = same === 0 && next.length > 0 && this.entries[first] !== undefined;
+    const kept = another ? 0 : first + same;
+    if (kept < this.entries.length) this.#cut(kept, false);
+    this.#addAll(next.slice(same), first);
     if (another) this.#say({ kind: "replaced" });
     const tail = this.entries[last];
     this.#close();
@@ -219,9 +227,31 @@ export class Conversation {
     }
   }
 
-  #replace(records: readonly WireRecord[]): void {
+  /** Take records of before; false when this is another conversation: then a whole snapshot must follow. */
+  earlier({ first, records }: Pick<Earlier, "first" | "records">): boolean {
+    const to = this.first;
+    if (first >= to || first + records.length < to) return true; // asked for before a cut
+    for (const [n, record] of records.slice(0, to - first).entries()) {
+      const entry = this.#entry(record, false, first + n);
+      const mine = this.entries[entry.at];
+      if (mine && !this.#take(entry, mine)) {
+        this.#cut(0, false);
+        return false;
+      }
+      this.entries[entry.at] = mine ?? entry;
+    }
+    this.first = first;
+    this.#say({ kind: "filled", from: first, to });
+    this.#say({ kind: "turns" });
+    return true;
+  }
+
+  #replace(records: readonly WireRecord[], first: number): void {
     this.#cut(0);
-    this.#addAll(records.map((record, at) => this.#entry(record, false, at)));
+    this.#addAll(
+      records.map((record, n) => this.#entry(record, false, first + n)),
+      first,
+    );
     this.#say({ kind: "replaced" });
   }
 
@@ -235,9 +265,10 @@ export class Conversation {
     this.#say({ kind: "appended", entry });
   }
 
-  /** All of them first: who draws wants to know how many there are. */
-  #addAll(fresh: readonly Entry[]): void {
-    for (const entry of fresh) this.entries.push(entry); // spread, a hundred thousand are too many
+  /** All of them first: who draws wants to know how many there are, and where the first is. */
+  #addAll(fresh: readonly Entry[], first: number): void {
+    for (const entry of fresh) this.entries[entry.at] = entry;
+    this.first = first;
     for (const entry of fresh) this.#say({ kind: "appended", entry });
   }
 
@@ -342,6 +373,7 @@ export class Conversation {
 
   #mark(at: number, { at: _, ...marks }: Marks & { at?: number }, content?: string): void {
     const entry = this.entries[at];
+    if (!entry && at < this.first) return; // it comes with this mark
     if (entry?.kind !== "message") throw new Error(`there is no record ${at} to mark`);
     Object.assign(entry.record, marks);
     if (content !== undefined) entry.record.message.content = content;
@@ -393,6 +425,7 @@ export class Conversation {
   #cut(from: number, turns = true): void {
     if (this.#open && this.#open.entry.at >= from) this.#close();
     this.entries.length = Math.min(this.entries.length, from);
+    this.first = Math.min(this.first, from);
     if (turns) this.turns = this.turns.filter((turn) => turn.at < from);
     this.#say({ kind: "cut", from });
     this.#say({ kind: "turns" });

@@ -236,8 +236,8 @@ export type Event =
   | { rewritten: { at: number; content: string } }
   /** The records from this number on are gone (undo, edit, reset), and the turns that began there. */
   | { cut: number }
-  /** Another conversation stands here now: all of its records. Turns of before are gone. */
-  | { replaced: Record[] }
+  /** Another conversation stands here now: its records from `first` on. Turns of before are gone. */
+  | { replaced: Record[]; first?: number }
   /** The record `at` has other marks. */
   | { marked: Marks & { at: number } }
   | { waits: Question }
@@ -265,6 +265,7 @@ export type FromKernel =
   /** `seq` is the number of the first event here; they have no gaps. */
   | { kind: "events"; epoch: string; seq: number; events: Event[] }
   | Snapshot
+  | Earlier
   /** To the rows of buttons in a cell's output. */
   | ({ kind: "state"; label: string; over: boolean } & Omit<State, "where">)
   | ({ kind: "ask" } & Question)
@@ -295,6 +296,8 @@ export interface Snapshot {
   epoch: string;
   /** The number of the next event. */
   seq: number;
+  /** The number of the first record here: those before it are asked for (`earlier`). */
+  first: number;
   records: Record[];
   /** Whether the last record is still being written. */
   open: boolean;
@@ -307,6 +310,16 @@ export interface Snapshot {
   turns: Turn[];
   settings: Settings;
   tables: Tables;
+}
+
+/** Records of before those that a snapshot has, as they stand at the next event's number. */
+export interface Earlier {
+  kind: "earlier";
+  epoch: string;
+  seq: number;
+  /** The number of the first record here. */
+  first: number;
+  records: Record[];
 }
 
 /** A cell as a notebook shows it. */
@@ -448,6 +461,8 @@ export type ToKernel =
   | { kind: "hello" }
   | { kind: "ready" }
   | { kind: "sync"; epoch: string; have: number }
+  /** The records before this number; as many as fit, and an `earlier` has them. */
+  | { kind: "earlier"; before: number }
   /** A person is about to write: what the model's answer needs may be loaded meanwhile. */
   | { kind: "focus" }
   | { kind: "ask"; text: string; attachments: Attachment[]; choice?: Choice }

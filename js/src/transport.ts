@@ -6,7 +6,7 @@
  */
 
 import { freshId, Mail, type Wire } from "./mail";
-import type { Event, FromKernel, Snapshot, ToKernel, Values } from "./protocol";
+import type { Earlier, Event, FromKernel, Snapshot, ToKernel, Values } from "./protocol";
 import { WORDS } from "./words";
 
 /** The kernel answered, and said no: a sentence of the kernel's. */
@@ -23,6 +23,10 @@ export class Silence extends Error {
 export interface Receiver {
   snapshot(snapshot: Snapshot): void;
   event(event: Event): void;
+  /** The records before this number are to be asked for; 0 for none. */
+  readonly first: number;
+  /** Whether they fit what is here; if not, a whole snapshot must follow. */
+  earlier(earlier: Earlier): boolean;
   /** Whether a turn runs: then silence is suspicious. */
   busy(): boolean;
   /** Whether a person is waited for: then silence is usual. */
@@ -93,6 +97,7 @@ export class Transport {
   #next = 0;
   #heard = 0;
   #asked = 0;
+  #before = 0; // the number before which records were asked for last
   #unanswered = 0;
   #behind = false;
   #closed = false;
@@ -167,6 +172,16 @@ export class Transport {
     this.#mail.once({ ...message, id: freshId() }, this.#epoch === "");
   }
 
+  /** Ask for the records before those that are here, once for each number. */
+  #askEarlier(): void {
+    const before = this.#receiver?.first ?? 0;
+    if (before === this.#before) return;
+    this.#before = before;
+    if (!before) return;
+    this.#asked = Date.now();
+    this.#mail.once({ kind: "earlier", before, id: freshId() }, false);
+  }
+
   close(): void {
     this.#closed = true;
     for (const undo of this.#undo.splice(0)) undo();
@@ -198,6 +213,10 @@ export class Transport {
       case "snapshot":
         this.#heard = Date.now();
         this.#snapshot(message);
+        break;
+      case "earlier":
+        this.#heard = Date.now();
+        this.#earlier(message);
         break;
       case "state":
       case "ask":
@@ -237,6 +256,7 @@ export class Transport {
       }
     }
     receiver.trouble("");
+    this.#askEarlier();
   }
 
   #snapshot(snapshot: Snapshot): void {
@@ -245,9 +265,22 @@ export class Transport {
       this.#receiver?.snapshot(snapshot);
       this.#receiver?.trouble("");
       [this.#epoch, this.#next] = [snapshot.epoch, snapshot.seq];
-      this.#behind = false;
+      [this.#behind, this.#before] = [false, 0];
+      this.#askEarlier();
     } catch (error) {
       this.#receiver?.trouble(WORDS.damaged(sentence(error)));
+    }
+  }
+
+  /** They are as they stand where we are, or we have missed something. */
+  #earlier(earlier: Earlier): void {
+    if (earlier.epoch !== this.#epoch || earlier.seq !== this.#next) {
+      [this.#behind, this.#before] = [true, 0];
+      this.#resyncSoon();
+    } else if (this.#receiver?.earlier(earlier)) {
+      this.#askEarlier();
+    } else {
+      this.resync(true);
     }
   }
 
@@ -275,7 +308,9 @@ export class Transport {
     const usual = receiver.waiting() ? QUIET_WAITING_MS : QUIET_MS;
     const patience = Math.min(usual * 2 ** Math.max(0, this.#unanswered - 1), LONGEST_MS);
     if (Date.now() - Math.max(this.#heard, this.#asked) < patience) return;
-    if (receiver.busy() || this.#behind || this.#epoch === "") this.resync();
+    if (!receiver.busy() && !this.#behind && this.#epoch !== "" && !receiver.first) return;
+    this.#before = 0; // what was asked for may be lost
+    this.resync();
   }
 }
 

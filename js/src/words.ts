@@ -36,6 +36,7 @@ export const EXAMPLES: readonly string[] = [
 export const WORDS = {
   panel: "LMC chat",
   messages: "Messages",
+  earlier: "The earlier messages are still on their way.",
   toEnd: "Jump to the end",
   dismiss: "Dismiss",
   autoRun: "Code runs without asking.",

@@ -4,7 +4,16 @@
  * One rule: it speaks the protocol exactly, with acknowledgements, numbers and an epoch.
  */
 
-import type { Event, FromKernel, Settings, Snapshot, State, Tables, ToKernel } from "../src/protocol";
+import type {
+  Event,
+  FromKernel,
+  Record as WireRecord,
+  Settings,
+  Snapshot,
+  State,
+  Tables,
+  ToKernel,
+} from "../src/protocol";
 import type { Wire } from "../src/mail";
 
 type Said = ToKernel & { id: string };
@@ -63,6 +72,7 @@ export function snapshot(changes: Partial<Snapshot> = {}): Snapshot {
     kind: "snapshot",
     epoch: "e1",
     seq: 0,
+    first: 0,
     records: [],
     open: false,
     line: null,
@@ -87,7 +97,10 @@ export class FakeKernel {
   acknowledges = true;
   /** What it answers to requests; a request without an answer here stays open. */
   readonly answers = new Map<string, (said: Said) => Answer | null>();
+  /** All that it has. */
   state = snapshot();
+  /** Records of a snapshot, and of the answer to `earlier`. */
+  newest = Infinity;
   #listeners = new Set<(content: unknown, buffers: readonly ArrayBuffer[]) => void>();
   #seen = new Set<string>();
   #ends = new Set<() => void>();
@@ -159,12 +172,26 @@ export class FakeKernel {
     if (this.acknowledges) this.say({ kind: "ack", of: said.id });
     if (this.#seen.has(said.id)) return;
     this.#seen.add(said.id);
+    const { epoch, seq, records } = this.state;
     if (said.kind === "sync") {
-      if (said.epoch !== this.state.epoch || said.have !== this.state.seq) this.say(this.state);
+      const isUpToDate = said.epoch === epoch && said.have === seq;
+      if (isUpToDate) this.say({ kind: "events", epoch, seq, events: [] });
+      else this.say({ ...this.state, ...this.#before(records.length) });
+      return;
+    }
+    if (said.kind === "earlier") {
+      this.say({ kind: "earlier", epoch, seq, ...this.#before(said.before) });
       return;
     }
     const answer = this.answers.get(said.kind)?.(said);
     if (answer) this.say({ kind: "reply", of: said.id, ...answer });
+  }
+
+  #before(last: number): { first: number; records: WireRecord[] } {
+    const { records } = this.state;
+    const to = Math.min(last, records.length);
+    const first = Math.max(0, to - this.newest);
+    return { first, records: records.slice(first, to) };
   }
 }
 

@@ -13,8 +13,14 @@ class Follower implements Receiver {
   isWaiting = false;
   failOn: Event | null = null;
 
+  first = 0;
+
   snapshot(taken: Snapshot): void {
     this.snapshots.push(taken);
+  }
+
+  earlier(): boolean {
+    throw new Error("nothing was asked for");
   }
 
   event(event: Event): void {

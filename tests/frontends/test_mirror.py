@@ -8,7 +8,9 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import suppress
+from functools import partial
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -19,8 +21,10 @@ from scripted import ScriptedModel, assert_valid, code, drive, line, picture, pr
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.content.bundle import WidgetChunk
 from lmc_jupyter.content.remarks import for_person
+from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.conversation.writer import RESTART_NOTICE
 from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.frontends.panel import mirror
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.panel.records import CONSOLE_HEAD, CONSOLE_TAIL, Record
@@ -76,8 +80,19 @@ class Shown:
         self.lost = False
 
     def sync(self) -> None:
+        self.begin_sync()
+        while self.view.first:
+            before = self.view.first
+            self.ask_earlier()
+            assert self.view.first < before
+
+    def begin_sync(self) -> None:
+        """What was missed; of a snapshot only the newest records."""
         if not self.batch.repeat(self.view.epoch, self.view.next):
             self.batch.snapshot(self.mirror.snapshot)
+
+    def ask_earlier(self) -> None:
+        self.batch.snapshot(partial(self.mirror.earlier, self.view.first), "earlier")
 
     def texts(self) -> list[str]:
         self.sync()
@@ -108,7 +123,10 @@ class Shown:
         fresh = Records()
         with self.batch.lock:
             snapshot = self.mirror.snapshot()
-        fresh.take({"kind": "snapshot", "epoch": "e", "seq": 1, **snapshot})
+            fresh.take({"kind": "snapshot", "epoch": "e", "seq": 1, **snapshot})
+            while fresh.first:
+                earlier = self.mirror.earlier(fresh.first)
+                fresh.take({"kind": "earlier", "epoch": "e", "seq": 1, **earlier})
         assert [_bare(r) for r in self.view.records] == [_bare(r) for r in fresh.records]
         assert self.view.turns == fresh.turns
         assert [turn["id"] for turn in fresh.turns] == [turn.id for turn in self.session.turns]
@@ -143,23 +161,29 @@ steps = st.one_of(
     st.tuples(st.just("some"), texts, st.integers(0, 9)),
     st.tuples(st.just("attach"), texts, st.lists(answers, max_size=2)),
     st.tuples(st.sampled_from(["retry", "edit"]), st.integers(0, 4), st.lists(answers, max_size=2)),
-    st.tuples(st.sampled_from(["undo", "reset", "flush", "lose", "sync", "resume", "assign"])),
-)
+    st.tuples(st.sampled_from(
+        ["undo", "reset", "flush", "lose", "sync", "earlier", "resume", "assign"]
+    )),
+)  # fmt: skip
 
 
 @given(
-    st.lists(st.lists(pieces, max_size=4), max_size=12), st.lists(steps, max_size=10), st.booleans()
+    st.lists(st.lists(pieces, max_size=4), max_size=12),
+    st.lists(steps, max_size=10),
+    st.booleans(),
+    st.sampled_from([1, 3, mirror.NEWEST]),
 )
 def test_whatever_happens_and_is_lost_the_front_end_shows_the_conversation(
-    replies, doing, auto_run
+    replies, doing, auto_run, newest
 ):
-    it = Shown(*replies, auto_run=auto_run)
-    for what, *more in doing:
-        try:
-            _do(it, what, *more)
-        except LMCError:
-            it.flush()
-    it.check()
+    with mock.patch.multiple(mirror, NEWEST=newest, EARLIER=newest):
+        it = Shown(*replies, auto_run=auto_run)
+        for what, *more in doing:
+            try:
+                _do(it, what, *more)
+            except LMCError:
+                it.flush()
+        it.check()
     assert_valid(it.session.messages)
 
 
@@ -190,11 +214,48 @@ def _do(it: Shown, what: str, *more: Any) -> None:
         getattr(session, what)()
     elif what in ("flush", "lose"):
         it.flush(lost=what == "lose")
+    elif what == "earlier":
+        it.ask_earlier()
     else:
-        it.sync()
+        it.begin_sync()
 
 
 # One by one ---------------------------------------------------------------------------------------
+
+
+def test_of_a_long_conversation_the_newest_records_come_first_from_a_question_on(monkeypatch):
+    monkeypatch.setattr(mirror, "NEWEST", 3)
+    monkeypatch.setattr(mirror, "EARLIER", 4)
+    it = Shown()
+    image = Message("user", "image", "base64.png", "AAAA")
+    messages = [
+        message
+        for turn in range(4)
+        for message in (
+            image,
+            Message("user", "message", None, f"question {turn}"),
+            Message("assistant", "message", None, f"answer {turn}"),
+        )
+    ]
+    it.session.conversation.take(Conversation(messages=messages))
+    it.flush()
+    assert (it.view.first, len(it.view.records)) == (9, 12)
+    firsts = []
+    while it.view.first:
+        it.ask_earlier()
+        firsts.append(it.view.first)
+    assert firsts == [3, 0]
+    assert it.texts() == [message.content for message in it.session.messages]
+    assert it.mirror.snapshot()["first"] == 9
+    for nonsense in (-1, 13, "7", None):
+        assert it.mirror.earlier(nonsense)["first"] == 6, "it is as if all are before it"
+
+
+def test_one_long_turn_is_not_cut(monkeypatch):
+    monkeypatch.setattr(mirror, "NEWEST", 1)
+    it = Shown(*([code("0", end=True)] for _ in range(3)), [said("ok")], auto_run=True)
+    drive(it.session.ask("Go."))
+    assert it.mirror.snapshot()["first"] == 0
 
 
 def test_a_turn_that_goes_on_from_a_result_without_output_is_shown():

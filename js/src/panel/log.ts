@@ -20,6 +20,10 @@ const PAGE = 25; // records that the browser skips together: to skip each by its
 const SLICE_MS = 8;
 const AHEAD = "1500px 0px";
 type Schedule = (work: () => void) => () => void;
+interface Page {
+  node: HTMLElement;
+  height: number;
+}
 
 export class MessageList {
   readonly element: HTMLElement;
@@ -28,8 +32,9 @@ export class MessageList {
   readonly #conversation: Conversation;
   readonly #acts: Acts;
   readonly #list: HTMLElement;
+  readonly #above = el("p", "lmc-hint lmc-earlier", WORDS.earlier);
   readonly #rows: Row[] = [];
-  readonly #pages: { node: HTMLElement; height: number }[] = [];
+  readonly #pages: Page[] = [];
   readonly #footers = new Map<string, { node: HTMLElement; signature: string }>();
   readonly #undo: (() => void)[] = [];
   readonly #near: IntersectionObserver | null;
@@ -42,7 +47,7 @@ export class MessageList {
     this.#conversation = conversation;
     this.#acts = acts;
     this.#list = el("div", "lmc-list");
-    this.element = el("div", "lmc-log", this.#list);
+    this.element = el("div", "lmc-log", this.#above, this.#list);
     this.element.setAttribute("role", "log");
     this.element.setAttribute("aria-label", WORDS.messages);
     // a whole message is announced once, in a status of its own; not each piece of it
@@ -52,8 +57,9 @@ export class MessageList {
     this.#near = this.#observeNearness();
     this.#observeSizes();
     this.#setFollowing(true);
-    for (const entry of conversation.entries) this.#add(entry);
+    conversation.entries.forEach((entry) => this.#add(entry)); // it leaves out the holes
     this.#placeFooters();
+    this.#above.hidden = conversation.first === 0;
     this.#undo.push(conversation.watch((happening) => this.#on(happening)));
   }
 
@@ -70,16 +76,21 @@ export class MessageList {
     for (const undo of this.#undo.splice(0)) undo();
     this.#idle?.();
     this.#near?.disconnect();
-    for (const row of this.#rows) row.dispose();
+    this.#rows.forEach((row) => row.dispose());
     this.element.remove();
   }
 
   // What happens ---------------------------------------------------------------------------------
 
   #on(happening: Happening): void {
+    this.#above.hidden = this.#conversation.first === 0;
     switch (happening.kind) {
       case "appended":
         this.#add(happening.entry);
+        this.#announceNote(happening.entry);
+        break;
+      case "filled":
+        this.#fill(happening.from, happening.to);
         break;
       case "grown":
         this.#rows[happening.entry.at]?.grow(happening.text, happening.cut);
@@ -115,56 +126,85 @@ export class MessageList {
 
   #add(entry: Entry): void {
     const row = new Row(entry, this.#conversation, this.#acts);
-    const page = this.#page(entry);
-    page.append(row.node);
-    // figures of cells go before their question, and stand below it, where its cells are named
-    for (let at = this.#rows.length - 1; row.isQuestion; at -= 1) {
+    this.#rows[entry.at] = row;
+    const page = this.#place(row);
+    page.height += entry.kind === "message" ? guess(entry.record.message) : 40;
+    page.node.style.setProperty("--lmc-guess", `${page.height}px`);
+    for (let at = entry.at - 1; row.isQuestion; at -= 1) {
       const before = this.#rows[at];
       if (!before?.isFigure) break;
-      row.node.after(before.node);
+      this.#place(before);
     }
-    this.#rows.push(row);
     const last = this.#conversation.entries.length - 1;
     if (entry.at > last - AT_ONCE || (entry.kind === "message" && entry.open)) row.draw();
     else if (!this.#idle) this.#drawInIdle();
+  }
+
+  /** Show those of before which have come, from the last one on; some may have stood here all the time. */
+  #fill(from: number, to: number): void {
+    for (const entry of this.#conversation.entries.slice(from, to).reverse()) {
+      if (!this.#rows[entry.at]) this.#add(entry);
+    }
+  }
+
+  /** Put a row into its page, before those that come after it. */
+  #place(row: Row): Page {
+    const [number, place] = this.#order(row);
+    const page = this.#page(number);
+    const next = [...page.node.children].find((node) => {
+      const other = node instanceof HTMLElement && node !== row.node && this.#rows[Number(node.dataset["at"])];
+      if (!other) return false;
+      const [after, behind] = this.#order(other);
+      return after > number || (after === number && behind > place);
+    });
+    page.node.insertBefore(row.node, next ?? null);
+    return page;
+  }
+
+  /** Figures of cells go before their question, and stand below it, where its cells are named. */
+  #order({ entry, isFigure }: Row): [number: number, place: number] {
+    let { at } = entry;
+    while (isFigure && this.#rows[at]?.isFigure) at += 1;
+    return isFigure && this.#rows[at]?.isQuestion ? [at, entry.at] : [entry.at, -1];
+  }
+
+  #announceNote(entry: Entry): void {
     if (entry.kind === "note" && this.#conversation.ready) this.#acts.announce(entry.note.note);
   }
 
-  /** The page that it belongs to, which is a little taller now. */
-  #page(entry: Entry): HTMLElement {
-    const at = Math.floor(entry.at / PAGE);
+  /** The page of the record with this number. */
+  #page(number: number): Page {
+    const at = Math.floor(number / PAGE);
     let page = this.#pages[at];
     if (!page) {
       page = { node: el("div", "lmc-page"), height: 0 };
       page.node.dataset["page"] = String(at);
       this.#pages[at] = page;
-      this.#list.append(page.node);
-      this.#near?.observe(page.node);
+      let next = at + 1;
+      while (next < this.#pages.length && !this.#pages[next]) next += 1;
+      this.#list.insertBefore(page.node, this.#pages[next]?.node ?? null);
     }
-    page.height += entry.kind === "message" ? guess(entry.record.message) : 40;
-    page.node.style.setProperty("--lmc-guess", `${page.height}px`);
-    return page.node;
+    this.#near?.observe(page.node); // again where it was near once, and gets something new
+    return page;
   }
 
   /** Code that waits is shown in the question below; here only that it does. */
   #markAsked(): void {
     const { ask, state } = this.#conversation;
     const at = ask && state.where !== "cell" ? ask.at : -1;
-    for (const row of this.#rows.slice(-20)) {
-      row.node.classList.toggle("lmc-asked", row.entry.at === at);
-    }
+    this.#rows.slice(-20).forEach((row) => row.node.classList.toggle("lmc-asked", row.entry.at === at));
   }
 
   #remove(from: number): void {
-    for (const row of this.#rows.splice(from)) {
+    this.#rows.splice(from).forEach((row) => {
       row.dispose();
       row.node.remove();
       if (row === this.#marked) this.#marked = null;
-    }
-    for (const { node } of this.#pages.splice(Math.ceil(from / PAGE))) {
+    });
+    this.#pages.splice(Math.ceil(from / PAGE)).forEach(({ node }) => {
       this.#near?.unobserve(node);
       node.remove();
-    }
+    });
   }
 
   /** The active line belongs to the code that runs: the last one before the console. */
@@ -269,7 +309,7 @@ export class MessageList {
         for (const { isIntersecting, target } of seen) {
           if (!isIntersecting || !(target instanceof HTMLElement)) continue;
           const from = Number(target.dataset["page"]) * PAGE;
-          for (const row of this.#rows.slice(from, from + PAGE)) row.draw();
+          this.#rows.slice(from, from + PAGE).forEach((row) => row.draw());
           this.#near?.unobserve(target);
         }
       },

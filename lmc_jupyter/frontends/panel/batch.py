@@ -124,15 +124,15 @@ class Batch:
             if events:
                 self._send_events(seq, events)
 
-    def snapshot(self, make: Callable[[], dict[str, Any]]) -> None:
-        """Send everything: what `make` gives, under the lock, is how it stands at that number."""
+    def snapshot(self, make: Callable[[], dict[str, Any]], kind: str = "snapshot") -> None:
+        """Send a message: what `make` gives, under the lock, is how it stands at that number."""
         with self._sending:
             with self.lock:
                 seq, events = self._number()
-                whole = make()
+                content = make()
             if events:
                 self._send_events(seq, events)
-            self._send({"kind": "snapshot", "epoch": self.epoch, "seq": self._next, **whole})
+            self._send({"kind": kind, "epoch": self.epoch, "seq": self._next, **content})
 
     def repeat(self, epoch: object, have: object) -> bool:
         """Send again what somebody lacks who has so many; False when that is not there any more."""

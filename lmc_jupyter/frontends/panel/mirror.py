@@ -19,12 +19,16 @@ from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.records import Records
-from lmc_jupyter.frontends.panel.wire import event_wire, names_wire, turn_wire
+from lmc_jupyter.frontends.panel.wire import event_wire, fate_marks, names_wire, turn_wire
 from lmc_jupyter.frontends.question import question
 from lmc_jupyter.frontends.states import is_over
 from lmc_jupyter.gate import Proposal
 from lmc_jupyter.lmc import Chunk, Message, clean, is_proposal
 from lmc_jupyter.session import Session
+
+NEWEST, EARLIER = 200, 1_000
+"""Records that the front end gets at once: in a snapshot, and of those before, for which it asks.
+Those to the beginning of their question come with them."""
 
 
 class Mirror:
@@ -76,8 +80,9 @@ class Mirror:
     # What the front end asks for ------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """All of it; the lock of the batch is held."""
+        """All of it, but only the newest records; the lock of the batch is held."""
         return {
+            **self._records.before(len(self._records), NEWEST),
             **self._records.snapshot(),
             "ask": self._ask,
             "input": self._input,
@@ -86,6 +91,13 @@ class Mirror:
             "turns": [turn_wire(turn, at) for turn, at in self._turns],
             "settings": self._configured,
         }
+
+    def earlier(self, before: object) -> dict[str, Any]:
+        """The records before this number (`Earlier`); the lock of the batch is held."""
+        number = len(self._records)  # fewer than then, where they were cut
+        if isinstance(before, int) and 0 <= before < number:
+            number = before
+        return self._records.before(number, EARLIER)
 
     def whole_text(self, at: object) -> str:
         """The whole text of a record.
@@ -268,7 +280,10 @@ class Mirror:
                 case events.Replaced(conversation):
                     self._records = Records(self._batch)  # notes that wait belong to the other one
                     self._turns = []
-                    self._records.replace(conversation.messages, conversation.blocks)
+                    self._records.show(conversation.messages, conversation.blocks)
+                    newest = self._records.before(len(self._records), NEWEST)
+                    wire = event_wire(events.Replaced, newest["records"])
+                    self._batch.add({**wire, "first": newest["first"]})
                 case events.Noted(text):
                     self.show_progress(text)
                 case events.Waits(proposal):
@@ -333,10 +348,10 @@ class Mirror:
     def _become(self, fate: Fate, seconds: float = 0.0) -> None:
         at = self._records.code_at
         if at >= 0:
-            took: dict[str, Any] = {"seconds": round(seconds, 3)} if seconds else {}
+            marks = fate_marks(fate, seconds or None)
             if fate in ("ran", "ran unasked", "edited") and self._records.has_failed(at):
-                took["failed"] = True
-            self._records.mark(events.Became, at, fate=fate, **took)
+                marks["failed"] = True
+            self._records.mark(events.Became, at, **marks)
             self._enter("running" if fate == "running" else "thinking")
 
     def _change_names(self, names: Names) -> None:

@@ -36,7 +36,7 @@ from lmc_jupyter.session import Session
 if TYPE_CHECKING:
     from lmc_jupyter.frontends.panel.widget import Widget
 
-_QUICK = ("hello", "ready", "sync", "focus", "names", "sent", "console", "asset", "page")
+_QUICK = ["hello", "ready", "sync", "earlier", "focus", "names", "sent", "console", "asset", "page"]
 """What a front end says often: it changes nothing, takes no time, and is done on one thread."""
 
 
@@ -191,6 +191,9 @@ class ChatPanel:
             case "sync":
                 if not self._batch.repeat(content.get("epoch"), content.get("have")):
                     self._batch.snapshot(self._snapshot)
+            case "earlier":
+                earlier = partial(self._mirror.earlier, content.get("before"))
+                self._batch.snapshot(earlier, "earlier")
             case "page":
                 self._driver.report(content)
             case "focus":

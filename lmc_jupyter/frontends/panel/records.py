@@ -24,7 +24,7 @@ from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.conversation.writer import RESTART_NOTICE
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.ledger import unseen_wire
-from lmc_jupyter.frontends.panel.wire import event_wire
+from lmc_jupyter.frontends.panel.wire import event_wire, fate_marks
 from lmc_jupyter.lmc import (
     EDITED,
     FEEDBACK,
@@ -170,9 +170,7 @@ class Records:
 
     def get(self, at: object) -> Record | None:
         """The record of this number; None where there is none."""
-        if isinstance(at, int) and 0 <= at < len(self._records):
-            return self._records[at]
-        return None
+        return self._records[at] if isinstance(at, int) and 0 <= at < len(self._records) else None
 
     def text(self, record: Record) -> str:
         """The content of a record as far as it is written, where it is text; else ""."""
@@ -199,12 +197,21 @@ class Records:
         return next((at for at in numbers if matches(self._records[at])), -1)
 
     def snapshot(self) -> dict[str, Any]:
-        """All of it, in the words of `Snapshot` of protocol.ts."""
-        return {
-            "records": [self._wire(record) for record in self._records],
-            "open": self._open is not None,
-            "line": self._assembler.active_line,
-        }
+        """What a `Snapshot` of protocol.ts says beside the records."""
+        return {"open": self._open is not None, "line": self._assembler.active_line}
+
+    def before(self, number: int, count: int) -> dict[str, Any]:
+        """So many records before this number, and those to the beginning of their question."""
+        first = max(number - count, 0)
+        while first > 0 and not self._begins_a_question(first):
+            first -= 1
+        records = [self._wire(record) for record in self._records[first:number]]
+        return {"first": first, "records": records}
+
+    def _begins_a_question(self, at: int) -> bool:
+        """Whether its words stand here, or what is attached to it, which comes before them."""
+        heads = [record.head for record in self._records[at - 1 : at + 1]]
+        return [head is not None and head.role == "user" for head in heads] == [False, True]
 
     # Messages -------------------------------------------------------------------------------------
 
@@ -223,12 +230,9 @@ class Records:
             if message.role != "computer":
                 block = record if record.is_block else None
                 if block is not None and (about := known.get(message.id or "")):
-                    took = {"seconds": about.seconds} if about.seconds else {}
-                    block.marks |= {"fate": about.fate, **took}
+                    block.marks |= fate_marks(about.fate, about.seconds or None)
             elif block is not None and is_partial(message):
-                seconds = message.extra.get(SECONDS)
-                took = {"seconds": seconds} if isinstance(seconds, float) else {}
-                block.marks |= {"fate": "stopped", **took}
+                block.marks |= fate_marks("stopped", message.extra.get(SECONDS))
             if after is None or after.type != "console":
                 continue
             if record.is_page:
@@ -241,12 +245,6 @@ class Records:
         for record, receipts in zip(self._places, self._receipts(messages), strict=True):
             if record is not None and receipts:
                 record.marks["receipts"] = receipts
-
-    def replace(self, messages: Sequence[Message], blocks: Iterable[BlockRecord]) -> None:
-        """Show these, and what became of their code, in place of all that is there."""
-        self.show(messages, blocks)
-        records = [self._wire(record) for record in self._records]
-        self._batch.add(event_wire(events.Replaced, records))
 
     def append(self, at: int, message: Message) -> None:
         """A whole message stands at this place of the conversation."""
@@ -277,14 +275,15 @@ class Records:
         record = self._places[at]
         if record is not None:
             record.head = message
-            if "feedback" in keys:
-                rating = keys["feedback"] if keys["feedback"] in _RATINGS else None
-                self.mark(events.Marked, self._records.index(record), feedback=rating)
+            marks: dict[str, Any] = {}
+            if FEEDBACK in keys:
+                marks["feedback"] = keys[FEEDBACK] if keys[FEEDBACK] in _RATINGS else None
             if keys.get(TAKEN) in TAKINGS:
-                self.mark(events.Marked, self._records.index(record), taken=keys[TAKEN])
+                marks["taken"] = keys[TAKEN]
             if RECEIPTS in keys:
-                at = self._records.index(record)
-                self.mark(events.Marked, at, receipts=next(self._receipts([message])))
+                marks["receipts"] = next(self._receipts([message]))
+            if marks:
+                self.mark(events.Marked, self._records.index(record), **marks)
 
     def _receipts(self, messages: Iterable[Message]) -> Iterator[dict[str, int | None]]:
         """Of each message: each number of its closing words -> the number of the record in which

@@ -43,6 +43,12 @@ def event_wire(event: type[Event], value: Any) -> dict[str, Any]:
     return {name_of(event): value}
 
 
+def fate_marks(fate: str, seconds: object = None) -> dict[str, Any]:
+    """Of `Marks` of protocol.ts: what code has become, and the seconds that it ran, if known."""
+    took = {"seconds": round(seconds, 3)} if isinstance(seconds, float) else {}
+    return {"fate": fate, **took}
+
+
 def names_wire(names: Names) -> dict[str, Any]:
     """`Names` of protocol.ts."""
     return {
