@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from panel_page import show
 from playwright.sync_api import expect
 from sampling import amount
 
@@ -98,3 +99,59 @@ def test_who_scrolls_up_while_the_answer_grows_stays_there(chat):
     assert abs(chat.log.evaluate("log => log.scrollTop") - top) < 40
     chat.button("Jump to the end").click()
     end_is_in_sight(chat)
+
+
+LONG = """
+from lmc_jupyter.frontends.panel import mirror
+from lmc_jupyter.lmc import Message
+mirror.EARLIER = 200
+earlier = mirror.Mirror.earlier
+may_come = {before: threading.Event() for before in (400, 200)}
+def wait(self, before):
+    may_come[before].wait()
+    return earlier(self, before)
+mirror.Mirror.earlier = wait
+current_session().messages = [
+    message for n in range(300) for message in (
+        Message("user", "message", None, f"Question {n}?"),
+        Message("assistant", "message", None, f"Answer {n}. " + "Some words of it. " * (n % 9)),
+    )
+]
+"""
+PLACE = """(log, at) => {
+  const record = log.querySelector(`[data-at="${at}"]`);
+  return record.getBoundingClientRect().top - log.getBoundingClientRect().top;
+}"""
+FIRST = "log => Number(log.querySelector('article').dataset.at)"
+
+
+@pytest.mark.parametrize("reads", ["at the top of what has come", "in its middle", "at its end"])
+def test_who_reads_stays_there_while_the_earlier_messages_come(pages, own_page, reads):
+    panel = pages.open(own_page, "long.ipynb")
+    panel.do(LONG)
+    own_page.reload()
+    show(own_page, panel.notebook)
+    coming = panel.log.get_by_text("The earlier messages are still on their way.")
+    expect(panel.log.locator("article").last).to_contain_text("Answer 299.")
+    expect(coming).to_have_count(1)
+    assert panel.log.evaluate(FIRST) == 400
+    at = {"at the top of what has come": 400, "in its middle": 500, "at its end": 599}[reads]
+    own_page.evaluate(SETTLED)
+    if at < 599:
+        panel.log.hover()
+        own_page.mouse.wheel(0, -300)
+        expect(panel.button("Jump to the end")).to_be_visible()
+        panel.log.evaluate("(log, top) => log.scrollTop = top", 0 if at == 400 else 9_000)
+    own_page.evaluate(SETTLED)
+    place = panel.log.evaluate(PLACE, at)
+    for first in (200, 0):
+        panel.do(f"may_come[{first + 200}].set()")
+        own_page.wait_for_function(
+            f"log => ({FIRST})(log) === {first}", arg=panel.log.element_handle()
+        )
+        own_page.evaluate(SETTLED)
+        assert abs(panel.log.evaluate(PLACE, at) - place) < 40
+    expect(coming).to_be_hidden()
+    panel.log.evaluate("log => log.scrollTop = 0")
+    expect(panel.log.locator("article").first).to_be_in_viewport()
+    expect(panel.log.locator("article").first).to_contain_text("Question 0?")

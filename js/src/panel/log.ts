@@ -83,7 +83,11 @@ export class MessageList {
   // What happens ---------------------------------------------------------------------------------
 
   #on(happening: Happening): void {
+    this.#show(happening);
     this.#above.hidden = this.#conversation.first === 0;
+  }
+
+  #show(happening: Happening): void {
     switch (happening.kind) {
       case "appended":
         this.#add(happening.entry);
@@ -142,9 +146,13 @@ export class MessageList {
 
   /** Show those of before which have come, from the last one on; some may have stood here all the time. */
   #fill(from: number, to: number): void {
+    // at its very top a browser does not keep in place what is read there
+    const isAtTop = !this.#following && this.element.scrollTop === 0;
+    const before = isAtTop ? this.element.scrollHeight : 0;
     for (const entry of this.#conversation.entries.slice(from, to).reverse()) {
       if (!this.#rows[entry.at]) this.#add(entry);
     }
+    if (isAtTop) this.element.scrollTop = this.element.scrollHeight - before;
   }
 
   /** Put a row into its page, before those that come after it. */

@@ -36,7 +36,7 @@ from lmc_jupyter.session import Session
 if TYPE_CHECKING:
     from lmc_jupyter.frontends.panel.widget import Widget
 
-_QUICK = ["hello", "ready", "sync", "earlier", "focus", "names", "sent", "console", "asset", "page"]
+_QUICK = ("hello", "ready", "sync", "focus", "names", "sent", "console", "asset", "page")
 """What a front end says often: it changes nothing, takes no time, and is done on one thread."""
 
 
@@ -163,7 +163,7 @@ class ChatPanel:
                 self._driver.enter(content)
             case "stop":
                 self._driver.stop()
-            case kind if kind in _QUICK:
+            case kind if kind == "earlier" or kind in _QUICK:
                 self._quick.put(partial(self._answer, content))
             case _:
                 self._start_thread(partial(self._answer, content))
