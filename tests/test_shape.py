@@ -230,8 +230,8 @@ def test_one_word_has_one_meaning():
 CEILINGS = {
     "modules": 313,
     "classes": 425,
-    "lines": 59_478,
-    "files over 400 lines": 22,
+    "lines": 59_477,
+    "files over 400 lines": 21,
     "lines of a function, median": 7,
     "lines of a function, longest": 81,
     "lines of the core, six files": 2_153,
