@@ -27,10 +27,14 @@ _SHAPES = re.compile(
     r"|(?<=Bearer )[A-Za-z0-9_\-.~+/]{8,}"
 )
 """What looks like a key of somebody's; names in programs do not match."""
-_SHAPE_BEGINS = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|r8|gh[a-z]|github_pat|glpat|fw|xox[a-z])"
-    r"[-_]|AIza|A[KS]IA|eyJ|Bearer )[^\s\"'<>]*\Z"
+_BEGINS = (
+    "sk[-_]|pk[-_]|rk[-_]|gsk[-_]|xai[-_]|hf[-_]|nvapi[-_]|pplx[-_]|r8[-_]|gh[a-z][-_]"
+    "|github_pat[-_]|glpat[-_]|fw[-_]|xox[a-z][-_]|AIza|A[KS]IA|eyJ|Bearer "
 )
+_MAY_BEGIN = re.compile(_BEGINS)
+"""Ten times faster than `_SHAPES`, which tries each of its words at each place; most texts end
+here."""
+_SHAPE_BEGINS = re.compile(rf"(?<![A-Za-z0-9])(?:{_BEGINS})[^\s\"'<>]*\Z")
 _LONGEST_SHAPE = 4096
 """Characters of what looks like a key and has not ended that a stream buffers."""
 _CONTEXT = 16
@@ -66,7 +70,9 @@ class Redactor:
         for value, instead in self._instead.items():
             if value in text:
                 text = text.replace(value, instead)
-        return _SHAPES.sub("[redacted]", text) if self.shapes else text
+        if self.shapes and _MAY_BEGIN.search(text):
+            text = _SHAPES.sub("[redacted]", text)
+        return text
 
     def stream(self) -> RedactingStream:
         """A redactor of one text that arrives in pieces."""
