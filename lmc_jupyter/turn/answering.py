@@ -215,7 +215,7 @@ class Answers:
 
     def _add_receipts(self) -> None:
         """Mark the closing words with where their numbers stand."""
-        if receipts := find_receipts(list(self._history), self._begins):
+        if receipts := find_receipts(self._history, self._begins):
             self._history.mark(len(self._history) - 1, {RECEIPTS: receipts})
 
     def _drive(self, reply: Reply, blocks: Blocks, turn: Turn) -> Reply:

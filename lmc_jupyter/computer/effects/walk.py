@@ -63,6 +63,7 @@ class Walk:
         self._found: dict[tuple[EffectKind, str], Effect] = {}
         self._names: dict[str, EffectKind] = {}  # what becomes of a name of the module
         self._active: list[object] = []  # functions whose bodies are being read
+        self._own_names: dict[object, tuple[set[str], set[str]]] = {}  # of functions, once read
         self._returned = UNKNOWN
         self._depth = self._nodes = 0
 
@@ -272,7 +273,9 @@ class Walk:
             return UNKNOWN
         is_lambda = isinstance(node, ast.Lambda)
         body: list[Any] = [ast.Return(node.body)] if is_lambda else node.body
-        local, global_ = values.names_of(body, node.args)
+        if node not in self._own_names:
+            self._own_names[node] = values.names_of(body, node.args)
+        local, global_ = self._own_names[node]
         self._depth += 1
         self._active.append(node)
         known = self._arguments(function, call)

@@ -288,11 +288,13 @@ def _prepare(model: str | None, shell: InteractiveShell) -> None:
     import lmc_jupyter.frontends.cell.cell
     import lmc_jupyter.frontends.magic.cell_magic
     from lmc_jupyter.computer import default_computer
+    from lmc_jupyter.context import instructions
 
     with suppress(LMCError):  # a source tree that was not built: the first use says so
         import lmc_jupyter.frontends.panel.widget  # noqa: F401 - of `%%lmc`
 
     default_computer(shell).words()
+    instructions.default({})  # the versions of packages, which are read once
 
 
 def _folder_of(shell: InteractiveShell) -> Path | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from itertools import takewhile
-from operator import is_
+from operator import eq
 from typing import Any
 
 from lmc_jupyter.content.tokens import estimate
@@ -172,6 +172,7 @@ class Sent:
         self.cut, self._abilities = cut or self.cut, abilities
         if abilities.tools and not self.tools and not brief.only_words:
             self.tools = tools_of(brief.languages)
+        known = max(0, len(self.chat) - 1)  # the last one may grow
         if cut is not None and not self.chat and selection is not None:
             self._add(selection.messages, brief, abilities)
             self.messages = [*messages]
@@ -179,7 +180,7 @@ class Sent:
             self._add(messages[len(self.messages) :], brief, abilities)
             self.messages = [*messages]
         self._mark()
-        if _count_images(self.chat) > MAX_IMAGES:
+        if _count_images(self.chat[known:]) and _count_images(self.chat) > MAX_IMAGES:
             self.renew("there were too many images")
             self._begin(brief, abilities)
             whole = messages if selection is None else selection.messages
@@ -494,8 +495,11 @@ def _without_same(mark: _Mark, before: _Mark | None) -> _Mark:
 
 
 def _count_common(before: Sequence[object], now: Sequence[object]) -> int:
-    """How many objects at the beginning of both are identical."""
-    return sum(takewhile(bool, map(is_, before, now)))
+    """How many objects at the beginning of both are equal."""
+    length = min(len(before), len(now))
+    if before[:length] == now[:length]:  # a tenth of the time, of 10,000 messages at each request
+        return length
+    return sum(takewhile(bool, map(eq, before, now)))
 
 
 def _same(before: Sequence[Message], now: Sequence[Message]) -> int:
