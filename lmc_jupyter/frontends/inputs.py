@@ -126,7 +126,7 @@ class _InputRequest:
             prompt = f"… {prompt[-MOST_PROMPT:]}"
         wire = {
             "id": self.id,
-            "prompt": clean(prompt),
+            "prompt": prompt,
             "password": self._password,
             "key": self._key,
         }

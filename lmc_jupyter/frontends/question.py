@@ -35,8 +35,8 @@ def question(proposal: Proposal, at: int = -1) -> dict[str, Any]:
         "at": at,
         "language": visible(languages(proposal)),
         "lines": highlight(proposal.code, proposal.language),
-        "code": clean(proposal.code),
-        "warning": clean(warning),
+        "code": proposal.code,
+        "warning": warning,
         "effects": _wire(proposal.effects),
     }
 
@@ -57,10 +57,7 @@ def effects_of_edit(gate: Gate, content: Mapping[str, Any]) -> list[dict[str, An
 
 
 def _wire(effects: Iterable[Effect]) -> list[dict[str, Any]]:
-    return [
-        {"warns": piece.warns, "parts": [[css, clean(text)] for css, text in piece.parts]}
-        for piece in pieces(effects)
-    ]
+    return [{"warns": each.warns, "parts": [*map(list, each.parts)]} for each in pieces(effects)]
 
 
 def languages(proposal: Proposal, between: str = " + ") -> str:

@@ -204,14 +204,6 @@ def test_the_thread_sends_what_comes_and_what_is_left_at_the_end():
     assert [event for message in sent for event in message["events"]] == [{"cut": 0}, {"cut": 1}]
 
 
-def test_lone_surrogates_do_not_reach_the_wire():
-    batch, sent = batch_of()
-    with batch.lock:
-        batch.add_chunk(said("a\ud83d\ude00b\udc80"))
-    batch.flush()
-    assert contents(sent) == "a\U0001f600b\ufffd"
-
-
 def test_what_cannot_be_sent_does_not_end_the_thread_and_everything_is_told_again():
     told = threading.Event()
     sent: list[dict] = []

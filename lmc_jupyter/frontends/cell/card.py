@@ -26,7 +26,6 @@ from lmc_jupyter.lmc import (
     Message,
     Note,
     cell_of,
-    clean,
     is_partial,
     is_thought,
     is_written_code,
@@ -117,7 +116,7 @@ class Card:
         """A message of the frame that shows it."""
         text = self.text
         if content.get("kind") == "ready":
-            self.page.send({"kind": "page", "language": self.head.format, "code": clean(text)})
+            self.page.send({"kind": "page", "language": self.head.format, "code": text})
         elif content.get("kind") == "page":
             report = content.get("page")
             page = pages.receive(text, report) or read_page(report)

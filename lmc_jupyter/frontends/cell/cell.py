@@ -28,7 +28,7 @@ from lmc_jupyter.frontends.screen import Pages
 from lmc_jupyter.frontends.states import SHORTEST_SPAN, is_over, span
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.kernel.display import CellDisplay
-from lmc_jupyter.lmc import Chunk, Message, canonical, clean
+from lmc_jupyter.lmc import Chunk, Message, canonical
 from lmc_jupyter.session import Session
 
 
@@ -350,7 +350,7 @@ class CellView:
         try:
             reply = {"ok": True, "value": effects_of_edit(self._session.gate, content)}
         except LMCError as error:
-            reply = {"ok": False, "error": clean(str(error))}
+            reply = {"ok": False, "error": str(error)}
         prompter.ask.send({"kind": "reply", "of": content.get("id"), **reply})
 
     def _fail(self, error: BaseException) -> None:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from lmc_jupyter.lmc import Chunk, clean
+from lmc_jupyter.lmc import Chunk
 
 SECONDS = 0.04
 """The time between two messages to the front end."""
@@ -268,9 +268,7 @@ class _PendingText:
     def _event(self, text: str) -> WireEvent:
         format_ = "output" if self.is_console else self._first.format
         first = self._first
-        chunk = Chunk(
-            first.role, first.type, format_, clean(text), first.recipient, cell=first.cell
-        )
+        chunk = Chunk(first.role, first.type, format_, text, first.recipient, cell=first.cell)
         return {"grown": chunk.to_dict()}
 
     def _end(self, text: str, most: int) -> str:

@@ -20,7 +20,6 @@ from lmc_jupyter.conversation import Rating
 from lmc_jupyter.conversation.conversations import ConversationEntry, Conversations
 from lmc_jupyter.errors import FormatError, LMCError, SessionError
 from lmc_jupyter.frontends.panel.wire import text
-from lmc_jupyter.lmc import clean
 from lmc_jupyter.session import Session
 
 MOST = 1_000
@@ -47,13 +46,13 @@ def history(session: Session, content: Mapping[str, Any]) -> Answer:
 def open_(session: Session, content: Mapping[str, Any]) -> Answer:
     """Go on with a conversation of the list."""
     session.conversation.may_leave()
-    return (clean(session.conversation.open(text(content, "conversation"))),)
+    return (session.conversation.open(text(content, "conversation")),)
 
 
 def fork(session: Session, content: Mapping[str, Any]) -> Answer:
     """Go on with a copy of it."""
     session.conversation.may_leave()
-    return (clean(session.conversation.fork(text(content, "conversation"))),)
+    return (session.conversation.fork(text(content, "conversation")),)
 
 
 def rename(session: Session, content: Mapping[str, Any]) -> Answer:
@@ -64,7 +63,7 @@ def rename(session: Session, content: Mapping[str, Any]) -> Answer:
 
 def delete(session: Session, content: Mapping[str, Any]) -> Answer:
     """Take it away, for good."""
-    return (clean(session.conversation.delete(text(content, "conversation"))),)
+    return (session.conversation.delete(text(content, "conversation")),)
 
 
 def rate(session: Session, message_id: str, rating: object) -> None:
@@ -90,7 +89,7 @@ def export(session: Session, content: Mapping[str, Any]) -> Answer:
         data = path.read_bytes()
     mime = _MIMES.get(ending) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     name = f"{file_name(session.journal.title)}{ending}"
-    return {"name": name, "mime": mime, "lost": [clean(each) for each in lost]}, data
+    return {"name": name, "mime": mime, "lost": list(lost)}, data
 
 
 def import_(session: Session, content: Mapping[str, Any]) -> Answer:
@@ -107,7 +106,7 @@ def import_(session: Session, content: Mapping[str, Any]) -> Answer:
     conversation = formats.read(data, name=name)
     session.conversation.may_leave()
     session.conversation.take(conversation)
-    return ([clean(each) for each in conversation.losses],)
+    return (list(conversation.losses),)
 
 
 ANSWERS: Mapping[str, Callable[[Session, Mapping[str, Any]], Answer]] = {
@@ -137,13 +136,13 @@ def _conversations(session: Session) -> Conversations:
 def _wire(entry: ConversationEntry, current: str, notebook: str) -> dict[str, Any]:
     return {
         "id": entry.id,
-        "title": clean(entry.title),
-        "notebook": clean(entry.notebook),
-        "model": clean(entry.model),
+        "title": entry.title,
+        "notebook": entry.notebook,
+        "model": entry.model,
         "changed": entry.changed,
         "messages": entry.messages,
         "current": entry.id == current,
         "here": bool(notebook) and entry.notebook == notebook,
         "held": entry.held,
-        "found": clean(entry.found),
+        "found": entry.found,
     }

@@ -19,7 +19,6 @@ from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.frontends.magic.commands.table import PersonsCells
 from lmc_jupyter.frontends.panel.wire import text
 from lmc_jupyter.kernel.cells import cut, is_ours
-from lmc_jupyter.lmc import clean
 from lmc_jupyter.session import Session
 
 POINTERS = {
@@ -98,9 +97,9 @@ def part_wire(part: Part) -> dict[str, Any]:
     """`Part` of protocol.ts."""
     return {
         "kind": part.kind,
-        "title": clean(part.title),
+        "title": part.title,
         "tokens": part.tokens,
-        "content": clean(part.content),
+        "content": part.content,
         "id": part.id,
         "number": _number(part.id),
     }
@@ -112,7 +111,7 @@ def unseen_wire(unseen: Unseen | None) -> dict[str, Any] | None:
         return None
     return {
         "title": unseen.title,
-        "why": clean(unseen.why),
+        "why": unseen.why,
         "numbers": unseen.numbers,
         "can_go": unseen.can_go,
     }
@@ -131,7 +130,7 @@ def pointers(session: Session, prefix: str, has_document: bool) -> list[dict[str
     }
     visible = [each for each in session.prompt.cells() if not each.hidden]
     for cell in reversed(visible[-_CELLS:] if prefix else []):
-        names[f"cell {cell.number}"] = clean(cell.source.partition("\n")[0][:60])
+        names[f"cell {cell.number}"] = cell.source.partition("\n")[0][:60]
     return [
         {"name": name, "type": what, "shape": ""}
         for name, what in names.items()

@@ -23,7 +23,7 @@ from lmc_jupyter.frontends.panel.wire import event_wire, fate_marks, names_wire,
 from lmc_jupyter.frontends.question import question
 from lmc_jupyter.frontends.states import is_over
 from lmc_jupyter.gate import Proposal
-from lmc_jupyter.lmc import Chunk, Message, clean, is_proposal
+from lmc_jupyter.lmc import Chunk, Message, is_proposal
 from lmc_jupyter.session import Session
 
 NEWEST, EARLIER = 200, 1_000
@@ -111,7 +111,7 @@ class Mirror:
             record = self._records.get(at)
             if record is None:
                 raise LMCError(f"there is no message number {at!r} in the panel any more")
-            return clean(self._records.text(record))
+            return self._records.text(record)
 
     def answer_id(self, at: object) -> str:
         """The id of the answer in a record.
@@ -220,7 +220,7 @@ class Mirror:
 
     def _queued(self) -> list[dict[str, str]]:
         """`Queued` of protocol.ts."""
-        return [{"id": each.id, "text": clean(each.text)} for each in self._session.queue.entries]
+        return [{"id": each.id, "text": each.text} for each in self._session.queue.entries]
 
     def input(self, wanted: dict[str, Any] | None) -> None:
         """The running code asks the person for a line (`Input` of protocol.ts); None: no more."""
@@ -446,7 +446,7 @@ def _question_id(turn: TurnLike) -> str | None:
 
 
 def _sentence(note: str) -> str:
-    note = clean(note).strip()
+    note = note.strip()
     if not note:
         return ""
     return f"{note[0].upper()}{note[1:]}{'' if note[-1] in '.…!?' else '…'}"

@@ -30,7 +30,6 @@ from lmc_jupyter.frontends.panel.requests import PanelRequests, settings
 from lmc_jupyter.frontends.panel.wire import tables
 from lmc_jupyter.kernel.between_cells import after_cells
 from lmc_jupyter.kernel.frontend import kernel_of
-from lmc_jupyter.lmc import clean
 from lmc_jupyter.session import Session
 
 if TYPE_CHECKING:
@@ -226,10 +225,10 @@ class ChatPanel:
             value, *buffers = answer(content)
             reply = {"ok": True, "value": value}
         except LMCError as error:
-            reply = {"ok": False, "error": clean(str(error))}
+            reply = {"ok": False, "error": str(error)}
         except Exception as error:  # noqa: BLE001 - the person reads it in the panel
             sentence = f"the panel could not do this: {type(error).__name__}: {error}"
-            reply = {"ok": False, "error": clean(sentence)}
+            reply = {"ok": False, "error": sentence}
         self._send({"kind": "reply", "of": content.get("id"), **reply}, buffers)
 
     def _send(self, content: dict[str, Any], buffers: list[bytes] | None = None) -> None:

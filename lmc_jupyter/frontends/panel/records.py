@@ -37,7 +37,6 @@ from lmc_jupyter.lmc import (
     Chunk,
     Message,
     cell_of,
-    clean,
     is_partial,
 )
 from lmc_jupyter.stream import Assembler
@@ -68,7 +67,7 @@ class Record:
         record.take(message)
         text = message.content if record.is_of("computer", "console") else None
         if text == RESTART_NOTICE or (isinstance(text, str) and _is_remark(message)):
-            record.note = {"note": clean(remarks.for_person(text)), "level": "info"}
+            record.note = {"note": remarks.for_person(text), "level": "info"}
         return record
 
     def take(self, message: Message) -> None:
@@ -77,7 +76,7 @@ class Record:
         if is_partial(message):
             self.marks["partial"] = True
         if about := about_of(message):
-            self.marks["about"] = clean(about)
+            self.marks["about"] = about
         if message.extra.get(EDITED):
             self.marks.setdefault("fate", "edited")
         if message.extra.get(FEEDBACK) in _RATINGS:
@@ -85,15 +84,15 @@ class Record:
         if message.extra.get(TAKEN) in TAKINGS:
             self.marks["taken"] = message.extra[TAKEN]
         if values := split(message)[1]:
-            self.marks["values"] = clean(values).strip()
+            self.marks["values"] = values.strip()
         if parts := of_question(message):
             self.marks["sent"] = {
                 "line": describe(parts),
-                "text": clean(text_of(parts)),
+                "text": text_of(parts),
                 "unseen": unseen_wire(unseen_of(message)),
             }
         if isinstance(cell := message.extra.get(FIGURE_OF), str):
-            self.marks["figure"] = clean(cell)
+            self.marks["figure"] = cell
 
     def is_of(self, role: str, type_: str) -> bool:
         return self.head is not None and (self.head.role, self.head.type) == (role, type_)
@@ -138,11 +137,11 @@ class Record:
         record = {"message": wire, **self.marks}
         if head.type == "console" and len(text) > CONSOLE_HEAD + CONSOLE_TAIL:
             record["cut"] = len(text) - CONSOLE_HEAD - CONSOLE_TAIL
-            record["tail"] = clean(text[-CONSOLE_TAIL:])
+            record["tail"] = text[-CONSOLE_TAIL:]
             text = text[:CONSOLE_HEAD]
         if isinstance(head, Message) and "values" in self.marks:
             text, _ = split(head)  # the person's own words; what stands below them is folded
-        wire["content"] = clean(text)
+        wire["content"] = text
         return record
 
 
@@ -261,7 +260,7 @@ class Records:
         record.take(message)
         if (text := self.text(record)) != before:
             number = self._records.index(record)
-            self._batch.add(event_wire(events.Rewritten, {"at": number, "content": clean(text)}))
+            self._batch.add(event_wire(events.Rewritten, {"at": number, "content": text}))
 
     def cut(self, length: int) -> None:
         """The messages of the conversation from this place on are gone."""
@@ -292,7 +291,7 @@ class Records:
         numbers = {record.id: at for at, record in enumerate(self._records)}
         for message in messages:
             found = receipts_of(message).items()
-            yield {clean(text): None if id is None else numbers.get(id, -1) for text, id in found}
+            yield {text: None if id is None else numbers.get(id, -1) for text, id in found}
 
     def grow(self, chunk: Chunk, page_mark: Callable[[str], str]) -> bool:
         """The next chunk of a message; False where that began before we watched.
@@ -336,7 +335,7 @@ class Records:
 
     def note(self, text: str, level: str) -> None:
         """A line of ours; it waits for the end of a message that is being written."""
-        self._notes.append(Record(note={"note": clean(text), "level": level}))
+        self._notes.append(Record(note={"note": text, "level": level}))
         self._show_notes()
 
     def mark(self, event: type[events.Event], at: int, **marks: Any) -> None:
@@ -371,7 +370,7 @@ class Records:
             at = self._records.index(record)
             self.mark(events.Marked, at, partial=True)
             if (text := self.text(record)) != message.content:
-                self._batch.add(event_wire(events.Rewritten, {"at": at, "content": clean(text)}))
+                self._batch.add(event_wire(events.Rewritten, {"at": at, "content": text}))
             self._show_notes()
         return record
 

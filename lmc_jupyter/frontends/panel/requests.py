@@ -24,7 +24,6 @@ from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.panel.wire import request_wire, text
 from lmc_jupyter.frontends.question import effects_of_edit
 from lmc_jupyter.kernel.namespace import matching
-from lmc_jupyter.lmc import clean
 from lmc_jupyter.models import describe_missing
 from lmc_jupyter.models.brief import name_of
 from lmc_jupyter.models.choice import label
@@ -64,17 +63,17 @@ class PanelRequests:
         match content.get("kind"):
             case "command":
                 line = text(content, "line").strip().removeprefix("%lmc").lstrip(" /")
-                return (clean(self._commands.run(line, self._front)),)
+                return (self._commands.run(line, self._front),)
             case "models":
                 return (models(session),)
             case "choose":
-                return (clean(self._choose(content)),)
+                return (self._choose(content),)
             case "point":
-                return (clean(reference(session, read_cell(content))),)
+                return (reference(session, read_cell(content)),)
             case "names":
                 prefix = text(content, "prefix").removeprefix("@")
                 found = matching(self._shell, prefix)
-                names = [{"name": clean(n), "type": clean(t), "shape": s} for n, t, s in found]
+                names = [{"name": n, "type": t, "shape": s} for n, t, s in found]
                 words = pointers(session, prefix, content.get("document") is True)
                 return ([*names, *words] if prefix else [*words, *names],)
             case "context":
@@ -99,7 +98,7 @@ class PanelRequests:
             case "console":
                 return (mirror.whole_text(at),)
             case "restore":
-                return (clean(session.restore(mirror.names(at))),)
+                return (session.restore(mirror.names(at)),)
             case "rate":
                 conversations.rate(session, mirror.answer_id(at), content.get("rating"))
                 return (None,)
@@ -133,14 +132,14 @@ class PanelRequests:
 def settings(session: Session) -> dict[str, Any]:
     """`Settings` of protocol.ts."""
     return {
-        "model": clean(_model_name(session)),
-        "label": clean(_label(session)),
+        "model": _model_name(session),
+        "label": _label(session),
         "chosen": session.choice.spec is not None or bool(os.environ.get("LMC_MODEL")),
         "auto_run": session.runs_unasked,
         "asks": session.asks_now,
         "tutor": course.mode(session.tutor),
-        "title": clean(session.journal.title),
-        "unsaved": clean(session.journal.problem),
+        "title": session.journal.title,
+        "unsaved": session.journal.problem,
     }
 
 
@@ -161,7 +160,7 @@ def models(session: Session) -> list[dict[str, Any]]:
     for offer in offers:
         offer["current"] = (offer["name"], offer["api_base"]) == (name, base)
     if not any(offer["current"] for offer in offers):
-        current = {"name": name, "label": clean(_label(session)) or name, "why": "in use"}
+        current = {"name": name, "label": _label(session) or name, "why": "in use"}
         offers.insert(0, {**current, "api_base": base, "current": True})
     return offers
 

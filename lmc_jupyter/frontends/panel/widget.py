@@ -1,7 +1,7 @@
 """The one widget: what draws the panel, the state line and the buttons, by the same bundle.
 
 One rule: nothing of a conversation is in a synced trait, so that saved widget state holds none;
-all of it travels as custom messages (js/src/protocol.ts).
+all of it travels as custom messages (js/src/protocol.ts), and what UTF-8 cannot hold goes in none.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import anywidget
 import traitlets
 
 from lmc_jupyter.errors import LMCError
+from lmc_jupyter.lmc import clean
 
 SAVED = "application/vnd.lmc.saved+json"
 """The MIME type of an output that is drawn without its widget where a page does not find that;
@@ -63,8 +64,21 @@ class Widget(anywidget.AnyWidget):
         view = {"model_id": self.model_id, "version_major": 2, "version_minor": 0}
         return {"application/vnd.jupyter.widget-view+json": view, SAVED: {}, "text/plain": _PANEL}
 
+    def send(self, content: dict[str, Any], buffers: list[bytes] | None = None) -> None:
+        """Send a message of js/src/protocol.ts to its front ends."""
+        super().send(_clean(content), buffers)
+
     def close(self) -> None:
         """End it, and its layout, which is a widget too and would be saved with the notebook."""
         if self.comm is not None:
             self.layout.close()
         super().close()
+
+
+def _clean(value: Any) -> Any:
+    """The JSON value with each text of it, keys too, as UTF-8 can hold it."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(key): _clean(each) for key, each in value.items()}
+    return [*map(_clean, value)] if isinstance(value, (list, tuple)) else value

@@ -52,11 +52,11 @@ def fate_marks(fate: str, seconds: object = None) -> dict[str, Any]:
 def names_wire(names: Names) -> dict[str, Any]:
     """`Names` of protocol.ts."""
     return {
-        "new": [clean(name) for name in names.new],
-        "changed": [clean(name) for name in names.changed],
-        "removed": [clean(name) for name in names.removed],
-        "lost": clean(names.lost),
-        "breach": clean(names.breach),
+        "new": list(names.new),
+        "changed": list(names.changed),
+        "removed": list(names.removed),
+        "lost": names.lost,
+        "breach": names.breach,
         "restorable": names.restorable,
     }
 
@@ -67,7 +67,7 @@ def turn_wire(turn: TurnLike, at: int) -> dict[str, Any]:
         "id": turn.id,
         "at": at,
         "where": turn.where if turn.where in ("panel", "agent") else "cell",
-        "model": clean(turn.model),
+        "model": turn.model,
         "over": turn.over,
         "seconds": round(turn.seconds, 2) if turn.over else 0,
         "prompt_tokens": turn.prompt_tokens,
@@ -76,18 +76,16 @@ def turn_wire(turn: TurnLike, at: int) -> dict[str, Any]:
         "estimate": turn.estimate,
         "cost": turn.cost,
         "requests": len(turn.requests),
-        "left_out": clean(turn.left_out),
+        "left_out": turn.left_out,
     }
 
 
 def request_wire(request: Request) -> dict[str, Any]:
     """`Request` of protocol.ts."""
     return {
-        "model": clean(request.model),
-        "body": clean(request.body),
-        "messages": [
-            {"role": clean(role), "text": clean(text)} for role, text in request.outline()
-        ],
+        "model": request.model,
+        "body": request.body,
+        "messages": [{"role": role, "text": text} for role, text in request.outline()],
         "seconds": round(request.seconds, 2),
         "prompt_tokens": request.prompt_tokens,
         "completion_tokens": request.completion_tokens,
