@@ -41,14 +41,12 @@ def problem() -> str:
 
 def _read_keyring(name: str) -> tuple[str | None, str]:
     import keyring
-    from keyring.errors import KeyringError, NoKeyringError
+    from keyring.errors import NoKeyringError
 
     try:
         return keyring.get_password(SERVICE, name), ""
     except NoKeyringError:
         return None, ""  # this machine has none: its person keeps no key there
-    except KeyringError as error:
-        return None, f"the keyring cannot be read: {_why(error)}"
     except Exception as error:  # noqa: BLE001 - a backend of anybody's
         return None, f"the keyring cannot be read: {_why(error)}"
 

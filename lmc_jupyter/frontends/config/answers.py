@@ -32,10 +32,8 @@ class Consents:
         try:
             values = json.loads(read_bytes(self._file(path)))
             answer, answered = values["answer"], values["sha256"]
-        except FileNotFoundError:
-            return ""
         except (OSError, SessionError, ValueError, LookupError, TypeError):
-            return ""  # a damaged answer is none: the file is offered again
+            return ""  # there is none, or a damaged one: the file is offered
         if answer not in ("yes", "no"):
             return ""
         return str(answer) if answered == digest else "another"

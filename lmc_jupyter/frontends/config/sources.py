@@ -1,7 +1,10 @@
-"""Where the settings of a kernel come from beside its configuration: the chosen profile, `lmc.yaml`
-in the working directory, and the model that was chosen in this notebook or for all.
+"""Where the settings of a kernel come from beside its configuration: an administrator's `lmc.yaml`,
+the chosen profile, that of the working directory, and the model chosen in this notebook or for all.
 
-One rule: a file of a folder makes settings stricter, and nothing else; the person reads which.
+One rule: a file of a folder makes settings stricter, and nothing else; the person reads which. The
+administrator's sets the model, too, and nobody who works by settings and magics makes its settings
+looser. Code in a kernel has its person's rights: what must hold against that, such as a budget,
+belongs in the server of models (docs/hub.md).
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ from pathlib import Path
 from lmc_jupyter.content.cell import mode_of
 from lmc_jupyter.content.notebook_file import read_tags
 from lmc_jupyter.errors import LMCError, SessionError
-from lmc_jupyter.frontends.config import administrator, profiles, saved_model, traces
+from lmc_jupyter.frontends.config import profiles, saved_model, traces
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.turn import course
+
+_OF_MODEL = ("model", "api_base")
 
 
 def begin(settings: LMC, notebook: str) -> list[str]:
@@ -24,13 +29,44 @@ def begin(settings: LMC, notebook: str) -> list[str]:
     ----------
     notebook : its path; "" where it is not known
     """
-    lines = administrator.begin(settings) + _begin_with_profiles(settings)
+    lines = _begin_with_the_administrators(settings) + _begin_with_profiles(settings)
     if "model" not in settings.floor:
         lines += _begin_with_the_chosen_model(settings, notebook)
     is_marked = bool(notebook) and traces.may_have_a_mode(notebook)
     if is_marked and (mode := mode_of(read_tags(notebook))):
         course.require(mode)
         lines.append(f"The tags of this notebook set tutor = {mode!r}.")
+    return lines
+
+
+def _begin_with_the_administrators(settings: LMC) -> list[str]:
+    """Apply the files in Jupyter's configuration of the system and of the environment, which are
+    for every kernel that runs there; returns sentences on what they set.
+
+    Source: https://jupyter.readthedocs.io/en/latest/use/jupyter-directories.html
+    """
+    lines: list[str] = []
+    for folder in traces.administrators():
+        what = f"your administrator's {profiles.IN_FOLDER}"
+        try:
+            found = profiles.of_folder(folder)
+            if found is None:
+                continue
+            values, problems = found
+            if problems:
+                lines.append(profiles.name_problems(what, problems))
+            current = {name: getattr(settings, name) for name in values}
+            changes, _ = profiles.stricter(current, values)
+            chosen = {n: v for n, v in values.items() if n in _OF_MODEL and n not in settings.floor}
+            profiles.apply(settings, {**changes, **chosen})
+            limits = {n: v for n, v in values.items() if settings.trait_metadata(n, "stricter")}
+            both, _ = profiles.stricter({**limits, **settings.floor}, limits)
+            settings.floor = {**limits, **settings.floor, **both, **chosen}
+            course.require(settings.floor.get("tutor", ""))
+            names = ", ".join([*limits, *chosen]) or "nothing"
+            lines.append(f"{what[0].upper()}{what[1:]} sets {names}, and nothing makes it looser.")
+        except (LMCError, OSError) as error:
+            lines.append(f"{error}.")
     return lines
 
 

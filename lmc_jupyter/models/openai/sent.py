@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from itertools import takewhile
-from operator import eq
+from operator import attrgetter, eq
 from typing import Any
 
 from lmc_jupyter.content.tokens import estimate
@@ -502,16 +502,16 @@ def _count_common(before: Sequence[object], now: Sequence[object]) -> int:
     return sum(takewhile(bool, map(eq, before, now)))
 
 
+_seen = attrgetter("id", "role", "type", "format", "recipient", "content")
+"""What of a message a model can tell from another."""
+
+
 def _same(before: Sequence[Message], now: Sequence[Message]) -> int:
     """How many messages at the beginning are the same to a model."""
     first = _count_common(before, now)
-    for at, (old, new) in enumerate(zip(before[first:], now[first:], strict=False), first):
-        if old is not new and (
-            (old.id, old.role, old.type, old.format, old.recipient, old.content)
-            != (new.id, new.role, new.type, new.format, new.recipient, new.content)
-        ):
-            return at
-    return min(len(before), len(now))
+    return first + _count_common(
+        [*map(_seen, before[first:])], [*map(_seen, now[first : len(before)])]
+    )
 
 
 def _end_of_reply(messages: Sequence[Message]) -> int:
