@@ -246,7 +246,7 @@ def test_what_can_be_restored_no_longer_says_so(session, monkeypatch):
 def test_names_that_are_no_identifiers_are_plain_data(session):
     shown = Shown(session)
     run(session, "globals()['<b>\\ud800'] = 1")
-    assert shown.names()[1]["new"] == ["<b>\N{REPLACEMENT CHARACTER}"]
+    assert shown.names()[1]["new"] == ["<b>\ud800"], "the widget replaces what UTF-8 cannot hold"
 
 
 # The cell -----------------------------------------------------------------------------------------
