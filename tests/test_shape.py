@@ -230,7 +230,7 @@ def test_one_word_has_one_meaning():
 CEILINGS = {
     "modules": 312,
     "classes": 425,
-    "lines": 59_476,
+    "lines": 59_475,
     "files over 400 lines": 21,
     "lines of a function, median": 7,
     "lines of a function, longest": 81,

@@ -11,6 +11,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.computer import Computer
@@ -187,7 +188,8 @@ class Prompt:
         words = (str(each.content) for each in reversed(self._history) if each.role == "user")
         mentions = frozenset(re.findall(r"\w+", next(words, "")))
         codes = [each.source for each in self.cells()][-LOOK_BACK:]
-        codes += [str(each.content) for each in self._history if is_code(each)][-LOOK_BACK:]
+        older = (each for each in self._history[::-1] if each.type == "code" and is_code(each))
+        codes += [str(each.content) for each in islice(older, LOOK_BACK)]
         loops = only_in_loops(codes)
         return self._computer().names(options.context_values, mentions, loops)
 

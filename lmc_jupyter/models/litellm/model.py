@@ -344,16 +344,19 @@ class LiteLLMModel:
         return access.stored_keys(self.name, base, usual=access.is_usual(base))
 
     def _abilities(self, messages: list[Message] | None = None) -> Abilities:
-        """Whether to use tools, images, sound; sound is looked up only where there is some."""
+        """Whether to use tools, images, sound, PDF files; the last two are looked up only where
+        there are some."""
         tools, vision, hears = self._tools, self._vision, False
         if tools is None:
             tools = self._calls_tools()
         if vision is None:
             vision = "vision" in catalogue.facts(self.name).abilities
-        if any(message.type == "audio" for message in messages or ()):
+        types = {each.type for each in messages or ()}
+        if "audio" in types:
             hears = self.hears()
+        reads_pdf = "file" in types and "pdf_input" in catalogue.facts(self.name).abilities
         refuses = not self._tools and self.access()[0] in self._toolless
-        return Abilities(tools, vision, hears, self._reads_pdf(messages or []), refuses)
+        return Abilities(tools, vision, hears, reads_pdf, refuses)
 
     def _calls_tools(self) -> bool:
         """Whether it calls tools, by LiteLLM; at an address of one's own we try them.
@@ -368,9 +371,3 @@ class LiteLLMModel:
             return True
         is_own = base is not None and not access.is_own(self.name, base)
         return is_own and about.provider not in catalogue.OLLAMA
-
-    def _reads_pdf(self, messages: list[Message]) -> bool:
-        """Whether the model takes PDF files, as far as LiteLLM knows; False without a file."""
-        if not any(each.type == "file" and each.role == "user" for each in messages):
-            return False
-        return "pdf_input" in catalogue.facts(self.name).abilities
