@@ -6,21 +6,25 @@ the recording with its transcript; each recording is transcribed once.
 
 from __future__ import annotations
 
+import base64
 import copy
 import hashlib
 from collections.abc import Callable, Generator
 from typing import Any
 
 from lmc_jupyter.errors import ModelError
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief, Notify, Preloadable
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.cancel import Cancel, ignore
 from lmc_jupyter.models.litellm import access, catalogue
-from lmc_jupyter.models.litellm.completion import transcript
+from lmc_jupyter.models.litellm.completion import CompletionCall
+from lmc_jupyter.models.offers import OWN_SERVERS
 from lmc_jupyter.models.openai.files import Roots
 from lmc_jupyter.models.openai.sounds import Recording, is_recording, remark, wav_of
-from lmc_jupyter.models.request import Record
+from lmc_jupyter.models.request import Record, Request
+from lmc_jupyter.models.values import Facts, NetworkLimits
 
 
 class TranscribingModel:
@@ -132,3 +136,53 @@ class TranscribingModel:
             cancel=self._cancel,
             record=self._record,
         )
+
+
+def transcript(
+    model: str,
+    wav: bytes,
+    notify: Notify,
+    *,
+    api_base: str | None = None,
+    api_key: str | Secret | None = None,
+    limits: NetworkLimits | None = None,
+    cancel: Cancel | None = None,
+    record: Record | None = None,
+) -> str:
+    """The transcript of a recording, by a model such as `whisper-1`.
+
+    Raises
+    ------
+    ModelError
+        When it could not be transcribed, or has no words.
+    Stopped
+        `cancel` was set.
+    """
+    cancel = cancel or Cancel()
+    key = access.sendable(api_key)
+    call = CompletionCall(
+        {"model": model}, api_base, key, limits or NetworkLimits(), notify, cancel
+    )
+    price = _price(catalogue.facts(model, notify, cancel), wav)
+    entry = Request(model, {"model": model, "file": f"a wav of {len(wav):,} bytes"}, [key])
+    entry.most = lambda: price
+    entry.cost_so_far = lambda: 0.0  # it counts once the transcript has come
+    if record is not None:
+        record(entry)
+    text = base64.b64encode(wav).decode()
+    try:
+        words = "".join(each.text for each in call.deltas(entry, "transcribe", wav=text)).strip()
+        entry.end(cost=price)
+    finally:
+        entry.end()
+    if not words:
+        raise ModelError(f"{model} found no words in it")
+    return words
+
+
+def _price(facts: Facts, wav: bytes) -> float | None:
+    """US dollars for a recording; None where the price is not known, or is not by the second."""
+    if facts.provider in OWN_SERVERS:
+        return 0.0
+    rate = int.from_bytes(wav[28:32], "little")  # bytes a second, by the header of the wav
+    return facts.second * len(wav) / rate if facts.second is not None and rate else None

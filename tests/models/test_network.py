@@ -19,9 +19,10 @@ from model_server import DONE, END, HEAD, Fault, ModelServer, Turn, chunked, eve
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.litellm import LiteLLMModel, NetworkLimits, transcript, worker_process
+from lmc_jupyter.models.litellm import LiteLLMModel, NetworkLimits, worker_process
 from lmc_jupyter.models.litellm.worker import loading, network
 from lmc_jupyter.models.litellm.worker.network import Exchange
+from lmc_jupyter.models.speech_to_text import transcript
 
 KEY = "sk-verysecret0123456789abcdef"
 NAMES = [

@@ -5,7 +5,6 @@ One rule: closing these generators closes the connection, and `Cancel` ends any 
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
@@ -27,7 +26,7 @@ from lmc_jupyter.models.failure import (
     wants_reasoning,
 )
 from lmc_jupyter.models.litellm import access, catalogue, worker_process
-from lmc_jupyter.models.litellm.prices import Costs, Price, price_of_sound
+from lmc_jupyter.models.litellm.prices import Costs, Price
 from lmc_jupyter.models.request import Record, Request
 from lmc_jupyter.models.values import (
     Delta,
@@ -76,7 +75,7 @@ def stream(
         `cancel` was set.
     """
     cancel = cancel or Cancel()
-    call = _CompletionCall(
+    call = CompletionCall(
         request, api_base, access.sendable(api_key), limits or NetworkLimits(), notify, cancel
     )
     catalogue.facts(call.model, notify, cancel)
@@ -110,51 +109,8 @@ def stream(
         entry.end()
 
 
-def transcript(
-    model: str,
-    wav: bytes,
-    notify: Notify,
-    *,
-    api_base: str | None = None,
-    api_key: str | Secret | None = None,
-    limits: NetworkLimits | None = None,
-    cancel: Cancel | None = None,
-    record: Record | None = None,
-) -> str:
-    """The transcript of a recording, by a model such as `whisper-1`.
-
-    Raises
-    ------
-    ModelError
-        When it could not be transcribed, or has no words.
-    Stopped
-        `cancel` was set.
-    """
-    cancel = cancel or Cancel()
-    key = access.sendable(api_key)
-    call = _CompletionCall(
-        {"model": model}, api_base, key, limits or NetworkLimits(), notify, cancel
-    )
-    catalogue.facts(model, notify, cancel)
-    price = price_of_sound(model, wav)
-    entry = Request(model, {"model": model, "file": f"a wav of {len(wav):,} bytes"}, [key])
-    entry.most = lambda: price
-    entry.cost_so_far = lambda: 0.0  # it counts once the transcript has come
-    if record is not None:
-        record(entry)
-    text = base64.b64encode(wav).decode()
-    try:
-        words = "".join(each.text for each in call.deltas(entry, "transcribe", wav=text)).strip()
-        entry.end(cost=price)
-    finally:
-        entry.end()
-    if not words:
-        raise ModelError(f"{model} found no words in it")
-    return words
-
-
 @dataclass(frozen=True, slots=True)
-class _CompletionCall:
+class CompletionCall:
     """One request, and what the sentences on its errors need."""
 
     request: Mapping[str, Any]

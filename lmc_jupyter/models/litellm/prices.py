@@ -73,12 +73,3 @@ class Costs:
         """US dollars if the reply is as long as it may be; None where the price is not known."""
         reply = catalogue.output_limit(self._request) or self._facts.writes or MOST_WRITTEN
         return self.of(prompt, reply)
-
-
-def price_of_sound(model: str, wav: bytes) -> float | None:
-    """US dollars for a recording; None where the price is not known, or is not by the second."""
-    about = catalogue.facts(model)
-    if about.provider in OWN_SERVERS:
-        return 0.0
-    rate = int.from_bytes(wav[28:32], "little")  # bytes a second, by the header of the wav
-    return about.second * len(wav) / rate if about.second is not None and rate else None
